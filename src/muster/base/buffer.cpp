@@ -1,0 +1,29 @@
+#include "muster/base/buffer.h"
+
+namespace muster {
+
+Buffer Buffer::copy_of(ByteSpan bytes) {
+  if (bytes.size() > kInline) return take(std::vector<std::byte>(bytes.begin(), bytes.end()));
+  Buffer buffer;
+  buffer.size_ = bytes.size();
+  if (!bytes.empty()) std::memcpy(buffer.inline_.data(), bytes.data(), bytes.size());
+  return buffer;
+}
+
+Buffer Buffer::take(std::vector<std::byte> bytes) {
+  if (bytes.size() <= kInline) return copy_of(bytes);
+  auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  const ByteSpan view(*owner);
+  return share(view, std::move(owner));
+}
+
+Buffer Buffer::share(ByteSpan bytes, std::shared_ptr<const void> owner) {
+  if (!owner) return copy_of(bytes);
+  Buffer buffer;
+  buffer.size_ = bytes.size();
+  buffer.owner_ = std::move(owner);
+  buffer.data_ = bytes.data();
+  return buffer;
+}
+
+}  // namespace muster

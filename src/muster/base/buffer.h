@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace muster {
+
+using ByteSpan = std::span<const std::byte>;
+
+[[nodiscard]] inline ByteSpan as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+[[nodiscard]] inline std::string_view as_text(ByteSpan bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Immutable bytes that are cheap to copy: up to `kInline` live inside, more are shared with an owner (heap memory, a
+/// received frame, a block of shared memory, a Python object). The owner lives as long as the last buffer that refers to it.
+/// Thread-safe to copy and read.
+class Buffer {
+ public:
+  /// Small messages are the common case; 64 bytes keep them free of heap memory.
+  static constexpr std::size_t kInline = 64;
+
+  Buffer() = default;
+
+  /// A copy of `bytes`.
+  [[nodiscard]] static Buffer copy_of(ByteSpan bytes);
+  /// Takes a vector over without copying its contents.
+  [[nodiscard]] static Buffer take(std::vector<std::byte> bytes);
+  /// Refers to `bytes`, which stay valid and unchanged while `owner` lives.
+  [[nodiscard]] static Buffer share(ByteSpan bytes, std::shared_ptr<const void> owner);
+
+  [[nodiscard]] const std::byte* data() const noexcept { return size_ <= kInline && !owner_ ? inline_.data() : data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] ByteSpan bytes() const noexcept { return {data(), size_}; }
+  [[nodiscard]] std::string_view text() const noexcept { return as_text(bytes()); }
+  /// What keeps the bytes alive; null when they are inside the buffer.
+  [[nodiscard]] const std::shared_ptr<const void>& owner() const noexcept { return owner_; }
+
+  friend bool operator==(const Buffer& a, const Buffer& b) noexcept { return a.text() == b.text(); }
+
+ private:
+  std::size_t size_ = 0;
+  std::shared_ptr<const void> owner_;
+  union {
+    const std::byte* data_;
+    std::array<std::byte, kInline> inline_;
+  };
+};
+
+}  // namespace muster

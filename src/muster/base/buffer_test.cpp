@@ -1,0 +1,50 @@
+#include "muster/base/buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace muster {
+namespace {
+
+TEST(Buffer, KeepsSmallContentsInside) {
+  const Buffer buffer = Buffer::copy_of(as_bytes("hello"));
+  EXPECT_EQ(buffer.text(), "hello");
+  EXPECT_EQ(buffer.owner(), nullptr);
+  const Buffer copy = buffer;
+  EXPECT_NE(copy.data(), buffer.data());
+  EXPECT_EQ(copy, buffer);
+}
+
+TEST(Buffer, SharesLargeContentsBetweenCopies) {
+  const std::string text(1000, 'x');
+  const Buffer buffer = Buffer::copy_of(as_bytes(text));
+  const Buffer copy = buffer;
+  EXPECT_EQ(copy.data(), buffer.data());
+  EXPECT_EQ(copy.text(), text);
+}
+
+TEST(Buffer, TakesAVectorOverWithoutCopying) {
+  std::vector<std::byte> bytes(Buffer::kInline + 1);
+  const std::byte* const data = bytes.data();
+  EXPECT_EQ(Buffer::take(std::move(bytes)).data(), data);
+}
+
+TEST(Buffer, KeepsAForeignOwnerAlive) {
+  auto owner = std::make_shared<std::string>("short");
+  const std::weak_ptr<std::string> watch = owner;
+  Buffer buffer = Buffer::share(as_bytes(*owner), owner);
+  owner.reset();
+  EXPECT_EQ(buffer.text(), "short");
+  EXPECT_FALSE(watch.expired());
+  buffer = Buffer();
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST(Buffer, IsEmptyByDefault) {
+  EXPECT_TRUE(Buffer().empty());
+  EXPECT_EQ(Buffer(), Buffer::copy_of({}));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+namespace muster {
+
+using Duration = std::chrono::nanoseconds;
+
+/// A point on the steady clock of one host.
+using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+
+/// When a wait ends; nothing means that it ends only with what it waits for.
+using Deadline = std::optional<TimePoint>;
+
+/// Where the time comes from. Production code takes a `Clock&`, so that a simulation can own the time.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual TimePoint now() const = 0;
+};
+
+/// The clock of the machine. Thread-safe.
+class SteadyClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
+};
+
+/// The earlier of two deadlines.
+[[nodiscard]] inline Deadline earlier(Deadline a, Deadline b) {
+  if (!a) return b;
+  if (!b) return a;
+  return *a < *b ? a : b;
+}
+
+}  // namespace muster
