@@ -10,8 +10,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "muster/base/suggest.h"
 #include "muster/cli/commands.h"
-#include "muster/cli/suggest.h"
 #include "muster/version.h"
 
 namespace muster::cli {
@@ -27,11 +27,11 @@ std::optional<std::string_view> unknown_command(int argc, const char* const* arg
 }
 
 int report_unknown(std::string_view name, std::ostream& err) {
-  std::vector<std::string_view> names;
-  for (const Command& command : commands()) names.push_back(command.name);
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.emplace_back(command.name);
   err << fmt::format("muster: unknown command '{}'", name);
-  if (const auto nearest = suggest(name, names))
-    err << fmt::format("; did you mean '{}'?", *nearest);
+  const std::string meant = nearest(name, names);
+  if (!meant.empty()) err << fmt::format("; did you mean '{}'?", meant);
   err << "\nRun 'muster --help' for the list of commands.\n";
   return kUsageError;
 }
