@@ -1,0 +1,107 @@
+# muster_add_module(NAME
+#   DEPS modules...            other modules this one may include (checked by tools/layering.py)
+#   LINK targets...            external libraries that its headers need
+#   LINK_PRIVATE targets...    external libraries that only its sources need
+#   SOURCES files...           sources; a *_test.cpp goes to NAME_tests, never into the library
+#   PUBLIC_HEADERS files...    headers to install; all of the folder's headers when not given
+# )
+# Makes the static library muster_NAME (alias muster::NAME) and, with MUSTER_BUILD_TESTS, the program NAME_tests.
+
+include(GoogleTest)
+set(MUSTER_TEST_TIMEOUT 60 CACHE STRING "Seconds that one unit test may take")
+
+function(muster_add_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;LINK;LINK_PRIVATE;SOURCES;PUBLIC_HEADERS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "muster_add_module(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+
+  set(tests ${arg_SOURCES})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  set(sources ${arg_SOURCES})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(TRANSFORM arg_DEPS PREPEND "muster::" OUTPUT_VARIABLE deps)
+
+  set(library muster_${name})
+  add_library(${library} STATIC ${sources})
+  add_library(muster::${name} ALIAS ${library})
+  set_target_properties(${library} PROPERTIES EXPORT_NAME ${name} LINKER_LANGUAGE CXX)
+  target_compile_features(${library} PUBLIC cxx_std_20)
+  target_include_directories(
+    ${library} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
+                      "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>"
+                      "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  target_link_libraries(
+    ${library}
+    PUBLIC ${deps} ${arg_LINK} Threads::Threads
+    PRIVATE ${arg_LINK_PRIVATE} $<BUILD_INTERFACE:muster_warnings>)
+  if(sources)
+    muster_precompile(${library} "${PROJECT_SOURCE_DIR}/cmake/pch.h")
+  endif()
+
+  if(MUSTER_BUILD_TESTS AND tests)
+    muster_add_test_program(${name}_tests LABEL unit LINK ${library} ${arg_LINK_PRIVATE} SOURCES ${tests})
+  endif()
+  muster_install_module(${name} "${arg_PUBLIC_HEADERS}")
+  muster_record_module(${name} "${arg_DEPS}")
+endfunction()
+
+# muster_add_test_program(NAME LABEL label [TIMEOUT seconds] LINK targets... SOURCES files...)
+# A GoogleTest program whose cases ctest runs one by one. Labels: unit, integration, soak.
+function(muster_add_test_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "LINK;SOURCES")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT ${MUSTER_TEST_TIMEOUT})
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${arg_LINK} muster_warnings GTest::gmock_main GTest::gtest rapidcheck)
+  muster_precompile(${name} "${PROJECT_SOURCE_DIR}/cmake/pch_test.h")
+  gtest_discover_tests(
+    ${name}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    TEST_PREFIX "${name}."
+    PROPERTIES LABELS "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}")
+endfunction()
+
+function(muster_precompile target header)
+  if(MUSTER_USE_PCH)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:fmt::fmt> $<BUILD_INTERFACE:tl::expected>)
+    target_precompile_headers(${target} PRIVATE "${header}")
+    # ccache needs this to see what a precompiled header holds.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  endif()
+endfunction()
+
+function(muster_install_module name public_headers)
+  set_property(GLOBAL APPEND PROPERTY MUSTER_MODULES ${name})
+  install(TARGETS muster_${name} EXPORT muster-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
+  if(public_headers)
+    foreach(header IN LISTS public_headers)
+      cmake_path(GET header PARENT_PATH folder)
+      install(FILES ${header} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/muster/${name}/${folder}" COMPONENT development)
+    endforeach()
+  else()
+    install(
+      DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/muster/${name}"
+      COMPONENT development
+      FILES_MATCHING
+      PATTERN "*.h")
+  endif()
+endfunction()
+
+# One line per module, for modules.json.
+function(muster_record_module name deps)
+  list(TRANSFORM deps REPLACE "(.+)" "\"\\1\"")
+  list(JOIN deps ", " deps)
+  set_property(GLOBAL APPEND PROPERTY MUSTER_MODULE_ROWS "  \"${name}\": [${deps}]")
+endfunction()
+
+# Writes modules.json in the build folder: {"module": ["dependency", ...], ...}
+function(muster_write_modules_json)
+  get_property(rows GLOBAL PROPERTY MUSTER_MODULE_ROWS)
+  list(JOIN rows ",\n" rows)
+  file(WRITE "${PROJECT_BINARY_DIR}/modules.json" "{\n${rows}\n}\n")
+endfunction()
