@@ -38,7 +38,7 @@ class Doorbell {
   /// Ends the sleep and takes rings off the descriptor.
   void awake();
 
-  /// From any thread of this process: wakes the receiver, now or when it next tries to sleep.
+  /// From any thread of this process, after the reason for the ring was published where the receiver looks before it sleeps.
   void ring();
 
  private:
