@@ -1,4 +1,4 @@
-// Precompiled for every module. Sources still include what they use: MUSTER_USE_PCH=OFF must build
+// Precompiled once for all modules. Sources still include what they use: MUSTER_USE_PCH=OFF must build too.
 // too.
 #pragma once
 
