@@ -9,10 +9,10 @@ if(MUSTER_USE_PCH)
 
   if(MUSTER_BUILD_TESTS)
     # A program, because programs are compiled with -fPIE and libraries with -fPIC.
-    add_executable(muster_test_pch cmake/pch/pch_test.cpp)
+    add_executable(muster_test_pch cmake/pch/test_pch.cpp)
     target_link_libraries(muster_test_pch PRIVATE fmt::fmt tl::expected Threads::Threads GTest::gmock_main
                                                   muster_warnings)
-    target_precompile_headers(muster_test_pch PRIVATE cmake/pch/pch_test.h)
+    target_precompile_headers(muster_test_pch PRIVATE cmake/pch/test_pch.h)
   endif()
 
   # ccache needs this to see what a precompiled header holds.
