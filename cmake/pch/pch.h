@@ -1,5 +1,5 @@
-// Precompiled once for all modules. Sources still include what they use: MUSTER_USE_PCH=OFF must build too.
-// too.
+// Precompiled once for all modules. Sources still include what they use: MUSTER_USE_PCH=OFF must
+// build too. too.
 #pragma once
 
 #include <algorithm>
