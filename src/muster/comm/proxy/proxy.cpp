@@ -436,6 +436,11 @@ std::map<Name, std::vector<Name>> Proxy::peers() const {
   return impl_->locked([](const Router& router) { return router.peers(); });
 }
 
+std::uint64_t Proxy::peers_version() const {
+  if (!usable()) return 0;
+  return impl_->locked([](const Router& router) { return router.membership_version(); });
+}
+
 Name Proxy::type_of(std::string_view peer) const {
   if (!usable()) return {};
   return impl_->locked([&](const Router& router) { return router.type_of(peer); });
