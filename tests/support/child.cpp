@@ -37,6 +37,13 @@ void Child::kill() {
   wait();
 }
 
+bool Child::ended() const {
+  siginfo_t info{};
+  return pid_ <= 0 ||
+         (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+          info.si_pid == pid_);
+}
+
 int Child::wait() {
   if (pid_ <= 0) return 0;
   int status = 0;

@@ -20,6 +20,8 @@ class Child {
   void signal(int number) const;
   /// Kills with SIGKILL and reaps.
   void kill();
+  /// Whether it has ended by itself.
+  [[nodiscard]] bool ended() const;
   /// Waits for the end; the exit status, or minus the signal.
   int wait();
 
