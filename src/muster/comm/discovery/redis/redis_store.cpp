@@ -84,6 +84,11 @@ class RedisStore final : public Store {
     RedisSubscriber subscriber;
   };
 
+  [[nodiscard]] bool inherited() const { return fork_generation() != made_in_; }
+  [[nodiscard]] tl::unexpected<Error> forked() const {
+    return fail(Errc::forked,
+                fmt::format("the store {} was inherited through fork", description()));
+  }
   Result<RedisReply> eval(const std::string& script, const Keys& keys,
                           std::vector<std::string> arguments);
   [[nodiscard]] Result<bool> changed(const std::string& group);
@@ -103,9 +108,7 @@ class RedisStore final : public Store {
 
 Result<RedisReply> RedisStore::eval(const std::string& script, const Keys& keys,
                                     std::vector<std::string> arguments) {
-  if (fork_generation() != made_in_)
-    return fail(Errc::forked,
-                fmt::format("the store {} was inherited through fork", description()));
+  if (inherited()) return forked();
   arguments.insert(arguments.begin(), keys.channel);
   auto reply = client_.eval(script, keys.data, arguments);
   if (!reply) return unreachable(reply.error());
@@ -189,6 +192,7 @@ Result<RedisStore::Subscription> RedisStore::subscription(const std::string& gro
 }
 
 Result<void> RedisStore::wait_for_change(const std::string& group, TimePoint deadline) {
+  if (inherited()) return forked();
   if (interrupt_.take()) return {};
   auto current = subscription(group);
   const auto waited = current ? wait_with(*current, deadline) : fail(current.error());

@@ -39,9 +39,10 @@ local function drop_expired()
   if #gone > 0 then changed() end
 end
 
+-- What cannot be read is older than everything.
 local function split(value)
   local rank, instance, json = string.match(value, '^(%d+) (%x+) (.*)$')
-  return tonumber(rank), instance, json
+  return tonumber(rank or 0), instance or '', json
 end
 
 drop_expired()
