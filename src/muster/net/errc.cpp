@@ -7,18 +7,12 @@ namespace {
 
 const char* text(Errc errc) {
   switch (errc) {
-    case Errc::unreachable:
-      return "the server cannot be reached";
-    case Errc::timeout:
-      return "the server did not answer in time";
-    case Errc::auth:
-      return "the server refused the password";
-    case Errc::protocol:
-      return "the server broke the protocol";
-    case Errc::server_error:
-      return "the server answered with an error";
-    case Errc::invalid_address:
-      return "the address cannot be read";
+    case Errc::unreachable: return "the server cannot be reached";
+    case Errc::timeout: return "the server did not answer in time";
+    case Errc::auth: return "the server refused the password";
+    case Errc::protocol: return "the server broke the protocol";
+    case Errc::server_error: return "the server answered with an error";
+    case Errc::invalid_address: return "the address cannot be read";
   }
   return "unknown network error";
 }

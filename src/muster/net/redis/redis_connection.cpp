@@ -27,24 +27,15 @@ RedisReply convert(const redisReply& from) {
   using Kind = RedisReply::Kind;
   RedisReply reply;
   switch (from.type) {
-    case REDIS_REPLY_NIL:
-      return reply;
+    case REDIS_REPLY_NIL: return reply;
     case REDIS_REPLY_INTEGER:
       reply.kind = Kind::integer;
       reply.integer = from.integer;
       return reply;
-    case REDIS_REPLY_STATUS:
-      reply.kind = Kind::status;
-      break;
-    case REDIS_REPLY_ERROR:
-      reply.kind = Kind::error;
-      break;
-    case REDIS_REPLY_STRING:
-      reply.kind = Kind::text;
-      break;
-    default:
-      reply.kind = Kind::array;
-      break;
+    case REDIS_REPLY_STATUS: reply.kind = Kind::status; break;
+    case REDIS_REPLY_ERROR: reply.kind = Kind::error; break;
+    case REDIS_REPLY_STRING: reply.kind = Kind::text; break;
+    default: reply.kind = Kind::array; break;
   }
   if (reply.kind == Kind::array) {
     for (std::size_t i = 0; i < from.elements; ++i)
