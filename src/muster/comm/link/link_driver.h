@@ -23,9 +23,7 @@ namespace muster::comm {
 /// counting of what does not belong here. Threading and calls as `Driver` says; the sink may call
 /// back into it from every callback.
 ///
-/// A peer that was silent for too long is reported as lost once. Until `disconnect` it stays as it
-/// is: its link goes on when the peer is heard again, and `unacknowledged` tells what it may not
-/// have got.
+/// A silent peer is reported and kept: its link goes on where it was when the peer is heard again.
 class LinkDriver final : public Driver {
  public:
   LinkDriver(DriverContext context, std::unique_ptr<FrameTransport> transport, LinkOptions options);
@@ -36,6 +34,8 @@ class LinkDriver final : public Driver {
 
   Result<void> connect(PeerId peer, const Entry& entry) override;
   void disconnect(PeerId peer) override;
+  /// What was sent and not acknowledged: it may or may not have arrived. Also after the departure.
+  [[nodiscard]] std::vector<Message> take_undelivered(PeerId peer) override;
   SendStatus send(PeerId peer, const Message& message) override;
   void flush() override;
   [[nodiscard]] bool drained(PeerId peer) const override;
@@ -50,10 +50,6 @@ class LinkDriver final : public Driver {
 
   [[nodiscard]] DriverCounters counters() const override;
   void close() override;
-
-  /// What was sent to `peer` and not acknowledged, in order: it may or may not have arrived. Empty
-  /// for unknown peers.
-  [[nodiscard]] std::vector<Message> unacknowledged(PeerId peer) const;
 
  private:
   struct Peer;
@@ -73,7 +69,7 @@ class LinkDriver final : public Driver {
   std::size_t deliver(Peer& peer, DriverSink& sink, TimePoint now);
   std::size_t deliver_waiting(DriverSink& sink, TimePoint now);
   void serve_links(TimePoint now);
-  /// Only the first reason counts.
+  /// Of those that end the link, only the first reason counts.
   void note_departure(Peer& peer, Departure departure, std::string why);
   void report_departures(DriverSink& sink);
 
