@@ -8,6 +8,7 @@
 
 #include "muster/base/suggest.h"
 #include "muster/comm/driver/inproc/inproc.h"
+#include "muster/comm/driver/zmq/zmq_driver.h"
 #include "muster/comm/errc.h"
 
 namespace muster::comm {
@@ -17,6 +18,12 @@ constexpr std::array kRows{
     DriverRow{"inproc", "proxies of one process, nothing is copied", false,
               [](const DriverContext& context, const DriverOptionTexts&) {
                 return make_inproc_driver(context);
+              }},
+    DriverRow{"zmq", "processes on any hosts, over TCP or unix sockets", true,
+              [](const DriverContext& context, const DriverOptionTexts& texts) {
+                return ZmqOptions::from_texts(texts).and_then([&](const ZmqOptions& options) {
+                  return make_zmq_driver(context, options);
+                });
               }},
 };
 

@@ -10,9 +10,10 @@ namespace muster::comm {
 
 /// Where a socket will listen, worked out before anything is opened.
 struct ListenPlan {
-  std::string endpoint;   ///< for zmq_bind, with "*" for a port that is to be chosen
-  std::string advertise;  ///< the host that peers connect to, in brackets when it is IPv6; empty for ipc
-  bool loopback = true;   ///< only this host can reach it
+  std::string endpoint;  ///< for zmq_bind, with "*" for a port that is to be chosen
+  std::string
+      advertise;  ///< the host that peers connect to, in brackets when it is IPv6; empty for ipc
+  bool loopback = true;  ///< only this host can reach it
   bool ipv6 = false;
 };
 

@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <zmq.h>
 
 #include <fmt/format.h>
-#include <zmq.h>
 
 #include "muster/base/assert.h"
 #include "muster/comm/errc.h"
@@ -19,7 +19,8 @@ constexpr int kMaxSockets = 16384;
 }  // namespace
 
 Error zmq_error(std::string_view doing) {
-  return {make_error_code(Errc::socket_type), fmt::format("{}: {}", doing, zmq_strerror(zmq_errno()))};
+  return {make_error_code(Errc::socket_type),
+          fmt::format("{}: {}", doing, zmq_strerror(zmq_errno()))};
 }
 
 ZmqContext::ZmqContext() : context_(zmq_ctx_new()) {
@@ -55,12 +56,14 @@ void ZmqSocket::set(int option, ByteSpan value) {
 }
 
 Result<void> ZmqSocket::bind(const std::string& endpoint) {
-  if (zmq_bind(socket_, endpoint.c_str()) != 0) return fail(zmq_error(fmt::format("listen on '{}'", endpoint)));
+  if (zmq_bind(socket_, endpoint.c_str()) != 0)
+    return fail(zmq_error(fmt::format("listen on '{}'", endpoint)));
   return {};
 }
 
 Result<void> ZmqSocket::connect(const std::string& endpoint) {
-  if (zmq_connect(socket_, endpoint.c_str()) != 0) return fail(zmq_error(fmt::format("connect to '{}'", endpoint)));
+  if (zmq_connect(socket_, endpoint.c_str()) != 0)
+    return fail(zmq_error(fmt::format("connect to '{}'", endpoint)));
   return {};
 }
 
@@ -86,13 +89,17 @@ bool ZmqSocket::readable() const {
   return zmq_getsockopt(socket_, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0;
 }
 
-Result<ZmqSocket> ZmqSocket::monitor(const ZmqContext& context, const std::string& name, int events) {
+Result<ZmqSocket> ZmqSocket::monitor(const ZmqContext& context, const std::string& name,
+                                     int events) {
   const std::string endpoint = "inproc://" + name;
-  if (zmq_socket_monitor(socket_, endpoint.c_str(), events) != 0) return fail(zmq_error("watch a socket"));
+  if (zmq_socket_monitor(socket_, endpoint.c_str(), events) != 0)
+    return fail(zmq_error("watch a socket"));
   auto monitor = open(context, ZMQ_PAIR);
   if (!monitor) return monitor;
   monitor->set(ZMQ_LINGER, 0);
   if (auto ok = monitor->connect(endpoint); !ok) return fail(ok.error());
+  // libzmq signals the descriptor only to a reader that has looked before and found nothing.
+  static_cast<void>(next_monitor_event(*monitor));
   return monitor;
 }
 

@@ -57,7 +57,8 @@ class ZmqSocket {
   [[nodiscard]] bool readable() const;
 
   /// Makes the events of this socket appear on the socket that is returned.
-  [[nodiscard]] Result<ZmqSocket> monitor(const ZmqContext& context, const std::string& name, int events);
+  [[nodiscard]] Result<ZmqSocket> monitor(const ZmqContext& context, const std::string& name,
+                                          int events);
 
  private:
   explicit ZmqSocket(void* socket) : socket_(socket) {}
