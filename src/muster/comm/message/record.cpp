@@ -209,6 +209,11 @@ std::uint64_t Record::total_bytes() const {
 }
 
 Message Record::finish(Buffer first, std::vector<Buffer> more) && {
+  complete(std::move(first), std::move(more));
+  return std::move(message);
+}
+
+void Record::complete(Buffer first, std::vector<Buffer> more) {
   MUSTER_ASSERT(first.size() == first_bytes && more.size() == more_bytes.size(), "drivers deliver the buffers that the record announces");
   switch (body_type) {
     case BodyType::bytes: message.body = Body::bytes(std::move(first)); break;
@@ -217,7 +222,6 @@ Message Record::finish(Buffer first, std::vector<Buffer> more) && {
     case BodyType::array: message.body = Body::array(std::move(dtype), std::move(shape), std::move(first)); break;
     case BodyType::python: message.body = Body::python(std::move(first), std::move(more)); break;
   }
-  return std::move(message);
 }
 
 Result<std::size_t> RecordDecoder::length(ByteSpan bytes) {

@@ -76,12 +76,12 @@ Result<std::size_t> Inbound::drain(DriverSink& sink, PeerId from, std::size_t mo
       return malformed(
           fmt::format("a frame says {} bytes where {} are left", head.bytes, readable.size()));
     }
-    auto message = read_frame(readable.subspan(sizeof head, head.bytes - sizeof head), head.blocks);
-    if (!message) return fail(std::move(message).error());
+    const ByteSpan frame = readable.subspan(sizeof head, head.bytes - sizeof head);
+    if (auto read = read_frame(frame, head.blocks); !read) return fail(std::move(read).error());
     ring_.consume(head.bytes);
     if (ring_.unreleased() >= shared_->memory.ring_bytes() / 8) release();
     ++delivered_;
-    sink.on_message(from, *std::move(message));
+    sink.on_message(from, std::move(record_.message));
   }
   if (ring_.broken()) return malformed("the ring's index makes no sense");
   release();
@@ -94,27 +94,28 @@ void Inbound::release() {
   if (ring_.writer_to_be_told()) shared_->sender_doorbell.ring();
 }
 
-Result<Message> Inbound::read_frame(ByteSpan frame, std::uint32_t blocks) {
+Result<void> Inbound::read_frame(ByteSpan frame, std::uint32_t blocks) {
   const auto length = RecordDecoder::length(frame);
   if (!length) return fail(length.error());
   // The sender could change it between the checks and the use.
   scratch_.assign(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(*length));
   if (auto decoded = decoder_.decode(scratch_, record_); !decoded) return fail(decoded.error());
-  auto message = blocks == 0 ? read_body(frame.subspan(*length))
-                             : read_body_with_blocks(frame.subspan(*length), blocks);
-  if (!message) return message;
-  message->source = source_;
-  message->destination = destination_;
-  return message;
+  record_.message.source = source_;
+  record_.message.destination = destination_;
+  return blocks == 0 ? read_body(frame.subspan(*length))
+                     : read_body_with_blocks(frame.subspan(*length), blocks);
 }
 
-Result<Message> Inbound::read_body(ByteSpan rest) {
+Result<void> Inbound::read_body(ByteSpan rest) {
   if (record_.total_bytes() > rest.size()) {
     return malformed(
         fmt::format("a body of {} bytes where {} are left", record_.total_bytes(), rest.size()));
   }
   Buffer first = copy_of(rest.first(record_.first_bytes));
-  if (record_.more_bytes.empty()) return std::move(record_).finish(std::move(first));
+  if (record_.more_bytes.empty()) {
+    record_.complete(std::move(first));
+    return {};
+  }
   rest = rest.subspan(record_.first_bytes);
   std::vector<Buffer> more;
   more.reserve(record_.more_bytes.size());
@@ -122,10 +123,11 @@ Result<Message> Inbound::read_body(ByteSpan rest) {
     more.push_back(copy_of(rest.first(bytes)));
     rest = rest.subspan(bytes);
   }
-  return std::move(record_).finish(std::move(first), std::move(more));
+  record_.complete(std::move(first), std::move(more));
+  return {};
 }
 
-Result<Message> Inbound::read_body_with_blocks(ByteSpan rest, std::uint32_t blocks) {
+Result<void> Inbound::read_body_with_blocks(ByteSpan rest, std::uint32_t blocks) {
   const std::size_t padding = round_up(scratch_.size(), 8) - scratch_.size();
   const std::size_t buffers = record_.buffer_count();
   const std::size_t fixed = padding + blocks * sizeof(BlockReference) + buffers * 2;
@@ -165,7 +167,8 @@ Result<Message> Inbound::read_body_with_blocks(ByteSpan rest, std::uint32_t bloc
   }
   Buffer first = std::move(all.front());
   all.erase(all.begin());
-  return std::move(record_).finish(std::move(first), std::move(all));
+  record_.complete(std::move(first), std::move(all));
+  return {};
 }
 
 Result<Inbound::Piece> Inbound::take_piece(ByteSpan bytes) {
