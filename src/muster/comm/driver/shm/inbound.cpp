@@ -95,15 +95,23 @@ void Inbound::release() {
 }
 
 Result<void> Inbound::read_frame(ByteSpan frame, std::uint32_t blocks) {
-  const auto length = RecordDecoder::length(frame);
-  if (!length) return fail(length.error());
-  // The sender could change it between the checks and the use.
-  scratch_.assign(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(*length));
-  if (auto decoded = decoder_.decode(scratch_, record_); !decoded) return fail(decoded.error());
+  // Copied once, because the sender could change it between the checks and the use.
+  std::uint32_t length = 0;
+  if (frame.size() >= sizeof length) std::memcpy(&length, frame.data(), sizeof length);
+  if (length > std::min(frame.size(), kMaxRecordBytes)) {
+    return malformed(fmt::format("a record says {} bytes where {} are left", length, frame.size()));
+  }
+  if (scratch_.size() < length) scratch_.resize(length);
+  std::memcpy(scratch_.data(), frame.data(), length);
+  const ByteSpan record(scratch_.data(), length);
+  if (auto decoded = decoder_.decode(record, record_); !decoded) return decoded;
   record_.message.source = source_;
   record_.message.destination = destination_;
-  return blocks == 0 ? read_body(frame.subspan(*length))
-                     : read_body_with_blocks(frame.subspan(*length), blocks);
+  if (blocks == 0) return read_body(frame.subspan(length));
+  // What follows the record is aligned.
+  const std::size_t end = round_up(length, 8);
+  if (end > frame.size()) return malformed("a frame that ends after its record");
+  return read_body_with_blocks(frame.subspan(end), blocks);
 }
 
 Result<void> Inbound::read_body(ByteSpan rest) {
@@ -128,20 +136,19 @@ Result<void> Inbound::read_body(ByteSpan rest) {
 }
 
 Result<void> Inbound::read_body_with_blocks(ByteSpan rest, std::uint32_t blocks) {
-  const std::size_t padding = round_up(scratch_.size(), 8) - scratch_.size();
   const std::size_t buffers = record_.buffer_count();
-  const std::size_t fixed = padding + blocks * sizeof(BlockReference) + buffers * 2;
+  const std::size_t fixed = blocks * sizeof(BlockReference) + buffers * 2;
   if (blocks > kMaxBlocks || fixed > rest.size()) {
     return malformed(
         fmt::format("{} blocks for {} buffers in {} bytes", blocks, buffers, rest.size()));
   }
   std::vector<Piece> pieces;
   for (std::uint32_t i = 0; i < blocks; ++i) {
-    auto piece = take_piece(rest.subspan(padding + i * sizeof(BlockReference)));
+    auto piece = take_piece(rest.subspan(i * sizeof(BlockReference)));
     if (!piece) return fail(std::move(piece).error());
     pieces.push_back(*std::move(piece));
   }
-  const ByteSpan places = rest.subspan(padding + blocks * sizeof(BlockReference), buffers * 2);
+  const ByteSpan places = rest.subspan(blocks * sizeof(BlockReference), buffers * 2);
   rest = rest.subspan(fixed);
   const bool copy = shared_->memory.copy_please().load(std::memory_order_relaxed) != 0;
   std::vector<Buffer> all;
