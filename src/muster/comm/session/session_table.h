@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "muster/base/result.h"
+#include "muster/comm/driver/driver.h"
+#include "muster/comm/message/message.h"
+
+namespace muster::comm {
+
+/// How an arriving message fits the session it names.
+enum class Arrival : std::uint8_t {
+  fresh,      ///< deliver it
+  duplicate,  ///< the same message again, or a stage that was reached before: drop it
+};
+
+/// Remembers where sessions stand, as one proxy sees them: those it opened (per peer, since a
+/// broadcast opens one with each) and those that others opened with it. Constant time and memory:
+/// the newest `kWindow` sessions of each kind live in a table of fixed size; a task of ours that is
+/// still open when its place is needed moves aside, anything else is forgotten. A pure state
+/// machine. Not thread-safe.
+class SessionTable {
+ public:
+  static constexpr std::size_t kWindow = 16384;
+  /// Tasks that were asked for and not yet answered. More is a leak in the program; `open` refuses
+  /// them.
+  static constexpr std::size_t kMaxOpenTasks = std::size_t{1} << 20;
+
+  SessionTable() : mine_(kWindow), theirs_(kWindow) {}
+
+  /// We send a request to `peer`.
+  Result<void> open(const Message& request, PeerId peer);
+  /// We reply. Refuses what the session does not allow; the caller sends only if this succeeds.
+  Result<void> reply(const Message& reply);
+  /// A reply could not be sent after all: the session is where it was before.
+  void undo_reply(const Message& reply, SessionStage before);
+  /// The stage that we have reached in a session that another opened: what the next reply is
+  /// checked against.
+  [[nodiscard]] SessionStage stage_of(const Message& request) const;
+
+  /// A request or a reply arrives from `peer`.
+  Arrival arrive(const Message& message, PeerId peer);
+
+  /// The peer is gone. Returns our sessions with it that still wait for an answer; they are closed.
+  [[nodiscard]] std::vector<SessionId> lose(PeerId peer);
+
+  [[nodiscard]] std::size_t open_tasks() const { return open_tasks_; }
+
+ private:
+  struct Slot {
+    SessionId session;
+    MessageId last_message;
+    PeerId peer;
+    SessionType type = SessionType::task;
+    SessionStage stage = SessionStage::request;
+
+    [[nodiscard]] bool holds(const SessionId& id, PeerId with) const {
+      return session == id && peer == with;
+    }
+    [[nodiscard]] bool waits_for_result() const;
+  };
+  struct Key {
+    SessionId session;
+    PeerId peer;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const noexcept { return index(key.session, key.peer); }
+  };
+
+  // A session with peers 0, 1, 2 … (a broadcast) falls into places far apart.
+  static std::size_t index(const SessionId& session, PeerId peer) {
+    return std::hash<SessionId>{}(session) + static_cast<std::size_t>(peer.value()) * 7919;
+  }
+  Slot* find_mine(const SessionId& session, PeerId peer);
+  void advance_mine(Slot& slot, SessionStage stage);
+
+  std::vector<Slot> mine_;
+  std::vector<Slot> theirs_;
+  std::unordered_map<Key, Slot, KeyHash> aside_;  // open tasks of ours whose place was needed
+  std::size_t open_tasks_ = 0;
+};
+
+}  // namespace muster::comm
