@@ -8,22 +8,62 @@
 
 #include "muster/base/suggest.h"
 #include "muster/comm/driver/inproc/inproc.h"
+#include "muster/comm/driver/option_reader.h"
+#include "muster/comm/driver/shm/shm_driver.h"
 #include "muster/comm/driver/zmq/zmq_driver.h"
 #include "muster/comm/errc.h"
 
 namespace muster::comm {
 namespace {
 
+Result<ShmOptions> parse_shm_options(const DriverOptionTexts& texts) {
+  ShmOptions options;
+  OptionReader reader("shm", texts);
+  reader.number("ring_bytes", options.ring_bytes);
+  reader.number("inline_bytes", options.inline_bytes);
+  reader.number("arena_bytes", options.arena_bytes);
+  if (auto ok = reader.finish(); !ok) return fail(ok.error());
+  return options;
+}
+
+Result<ZmqOptions> parse_zmq_options(const DriverOptionTexts& texts) {
+  ZmqOptions options;
+  std::string protocol = "tcp";
+  std::size_t port = options.port;
+  OptionReader reader("zmq", texts);
+  reader.text("protocol", protocol);
+  reader.text("host", options.host);
+  reader.number("port", port);
+  reader.text("advertise", options.advertise);
+  if (auto ok = reader.finish(); !ok) return fail(ok.error());
+  if (protocol != "tcp" && protocol != "ipc")
+    return fail(Errc::driver_type,
+                fmt::format("option 'zmq.protocol' is '{}', not tcp or ipc", protocol));
+  if (port > 65535)
+    return fail(Errc::driver_type, fmt::format("option 'zmq.port' is {}, not a port", port));
+  options.protocol = protocol == "tcp" ? ZmqProtocol::tcp : ZmqProtocol::ipc;
+  options.port = static_cast<std::uint16_t>(port);
+  return options;
+}
+
 constexpr std::array kRows{
     DriverRow{"inproc", "proxies of one process, nothing is copied", false,
               [](const DriverContext& context, const DriverOptionTexts&) {
                 return make_inproc_driver(context);
               }},
+    DriverRow{"shm", "processes of one user on one host, through shared memory", false,
+              [](const DriverContext& context,
+                 const DriverOptionTexts& options) -> Result<std::unique_ptr<Driver>> {
+                auto parsed = parse_shm_options(options);
+                if (!parsed) return fail(parsed.error());
+                return make_shm_driver(context, *parsed);
+              }},
     DriverRow{"zmq", "processes on any hosts, over TCP or unix sockets", true,
-              [](const DriverContext& context, const DriverOptionTexts& texts) {
-                return ZmqOptions::from_texts(texts).and_then([&](const ZmqOptions& options) {
-                  return make_zmq_driver(context, options);
-                });
+              [](const DriverContext& context,
+                 const DriverOptionTexts& options) -> Result<std::unique_ptr<Driver>> {
+                auto parsed = parse_zmq_options(options);
+                if (!parsed) return fail(parsed.error());
+                return make_zmq_driver(context, *parsed);
               }},
 };
 

@@ -270,7 +270,7 @@ void LinkDriver::hand_to_link(Peer& peer, const FrameHeader& header, Frame frame
     case Link::Verdict::early: break;
     case Link::Verdict::stale: ++counters_.stale; break;
     case Link::Verdict::restarted:
-      note_departure(peer, Departure::lost,
+      note_departure(peer, Departure::reset,
                      "the peer has forgotten this connection and offers a new one");
       break;
   }
@@ -278,7 +278,7 @@ void LinkDriver::hand_to_link(Peer& peer, const FrameHeader& header, Frame frame
   if (peer.link.state() == Link::State::left)
     note_departure(peer, Departure::graceful, "the peer has left");
   if (peer.link.state() == Link::State::dropped)
-    note_departure(peer, Departure::lost, "the peer has given up this connection");
+    note_departure(peer, Departure::reset, "the peer has given up this connection");
   if (peer.link.holding() && !std::exchange(peer.waiting, true)) waiting_.push_back(peer.id);
   pump(peer, now);
 }

@@ -323,7 +323,7 @@ TEST_F(LinkDriverTest, BeginsAnewWhenOneSideHasForgottenTheOther) {
   a.send("b", "2");
   ASSERT_TRUE(run([&] { return b.received.size() == 2; }));
   ASSERT_EQ(b.left.size(), 1u);
-  EXPECT_EQ(b.left[0].departure, Departure::lost);
+  EXPECT_EQ(b.left[0].departure, Departure::reset);
   b.send("a", "3");
   EXPECT_TRUE(run([&] { return a.received.size() == 1; }));
   EXPECT_TRUE(a.left.empty());

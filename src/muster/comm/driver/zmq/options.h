@@ -1,10 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
-
-#include "muster/base/result.h"
 
 namespace muster::comm {
 
@@ -20,10 +17,6 @@ struct ZmqOptions {
   /// container). Empty: the address that we listen on, or that of the first interface when it is
   /// all of them.
   std::string advertise;
-
-  /// From texts such as {"zmq.host", "10.0.0.5"}; other drivers' keys are skipped.
-  [[nodiscard]] static Result<ZmqOptions> from_texts(
-      const std::map<std::string, std::string>& texts);
 };
 
 }  // namespace muster::comm
