@@ -81,6 +81,11 @@ Result<void> LinkDriver::connect(PeerId peer, const Entry& entry) {
   return {};
 }
 
+bool LinkDriver::established(PeerId peer) const {
+  const Peer* const found = find(peer);
+  return found != nullptr && found->link.state() == Link::State::established;
+}
+
 void LinkDriver::disconnect(PeerId id) {
   Peer* peer = find(id);
   if (peer == nullptr) return;
