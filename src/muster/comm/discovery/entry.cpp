@@ -1,6 +1,7 @@
 #include "muster/comm/discovery/entry.h"
 
 #include <charconv>
+#include <chrono>
 #include <unistd.h>
 #include <utility>
 
@@ -37,6 +38,7 @@ std::string Entry::to_json() const {
                         {"addresses", addresses},
                         {"host", host},
                         {"process", process},
+                        {"born", born},
                         {"pid", pid},
                         {"pid_namespace", pid_namespace}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -56,6 +58,7 @@ Result<Entry> Entry::from_json(std::string_view text) {
     entry.addresses = json.at("addresses").get<std::map<std::string, std::string>>();
     entry.host = json.at("host").get<std::string>();
     entry.process = json.at("process").get<std::string>();
+    entry.born = json.at("born").get<std::int64_t>();
     entry.pid = json.at("pid").get<std::int64_t>();
     entry.pid_namespace = json.at("pid_namespace").get<std::string>();
     if (entry.name.empty() || entry.name.size() > kLongestName)
@@ -75,6 +78,9 @@ Entry local_entry(Name name, Name type) {
           .addresses = {},
           .host = host_id(),
           .process = process_id(),
+          .born = std::chrono::duration_cast<std::chrono::microseconds>(
+                      std::chrono::system_clock::now().time_since_epoch())
+                      .count(),
           .pid = ::getpid(),
           .pid_namespace = pid_namespace()};
 }

@@ -133,6 +133,7 @@ Result<void> Proxy::Impl::join() {
       store_, options_.group, self_, options_.lease,
       Registrar::Listener{[this](const std::vector<Entry>& entries) {
                             const std::lock_guard lock(mutex_);
+                            if (closing_) return;
                             const auto before = router_->membership_version();
                             router_->update(entries);
                             if (router_->membership_version() != before) pump_->nudge();
@@ -204,16 +205,10 @@ Result<void> Proxy::Impl::check_open() const {
 }
 
 void Proxy::Impl::close() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (closing_) return;
-    closing_ = true;
-    if (pump_) pump_->nudge();
-  }
-  if (registrar_) registrar_->stop();
-  if (!pump_) return;
-  {
-    Lock lock(mutex_);
+  Lock lock(mutex_);
+  if (std::exchange(closing_, true)) return;
+  if (pump_) {
+    pump_->nudge();
     const TimePoint until = clock_.now() + options_.linger;
     router_->flush();
     while (!router_->drained() && clock_.now() < until) pump_->wait(lock, until);
@@ -222,9 +217,12 @@ void Proxy::Impl::close() {
           "'{}' closes with messages that did not arrive within its linger time",
           self_.name.view());
     }
+    lock.unlock();
+    pump_->stop();
+    for (const auto& driver : drivers_) driver->close();
   }
-  pump_->stop();
-  for (const auto& driver : drivers_) driver->close();
+  // Last, so that the peers hear the goodbye before the entry is gone and know that it was one.
+  if (registrar_) registrar_->stop();
 }
 
 Result<std::optional<Message>> Proxy::Impl::receive_once(Timeout timeout) {
@@ -436,6 +434,11 @@ const Name& Proxy::name() const { return impl_->self().name; }
 std::map<Name, std::vector<Name>> Proxy::peers() const {
   if (!usable()) return {};
   return impl_->locked([](const Router& router) { return router.peers(); });
+}
+
+std::uint64_t Proxy::peers_version() const {
+  if (!usable()) return 0;
+  return impl_->locked([](const Router& router) { return router.membership_version(); });
 }
 
 Name Proxy::type_of(std::string_view peer) const {

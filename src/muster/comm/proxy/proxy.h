@@ -53,6 +53,8 @@ class Proxy {
   [[nodiscard]] const Name& name() const;
   /// The peers that are there now, by type, sorted by name.
   [[nodiscard]] std::map<Name, std::vector<Name>> peers() const;
+  /// Changes whenever a peer comes or goes.
+  [[nodiscard]] std::uint64_t peers_version() const;
   /// The type of a peer that is or was there; empty for a stranger.
   [[nodiscard]] Name type_of(std::string_view peer) const;
 

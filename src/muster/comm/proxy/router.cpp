@@ -21,6 +21,8 @@ constexpr Duration kLastWords = std::chrono::milliseconds(50);
 // A silent peer is given up for good after this many leases: until then it may resume without loss.
 constexpr int kForgetAfterLeases = 20;
 
+bool is_reply(const Message& message) { return message.session_stage != SessionStage::request; }
+
 }  // namespace
 
 Router::Router(const Entry& self, RouterOptions options, const Clock& clock,
@@ -68,6 +70,11 @@ std::optional<PeerId> Router::on_hello(const Entry& entry) {
     resume(peers_[member->current->value()]);
     return member->current;
   }
+  // A knock may have been on its way for longer than its sender lived.
+  if (member != nullptr && member->current &&
+      entry.born < peers_[member->current->value()].entry.born) {
+    return std::nullopt;
+  }
   return admit(entry);
 }
 
@@ -76,8 +83,8 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
   if (!slot) slot = std::make_unique<Member>(Member{entry.name, entry.type, {}, {}, 0, {}});
   Member& member = *slot;
   if (member.has_retired(entry.instance)) return std::nullopt;
-  const bool returns = !member.retired.empty() || member.current;
-  if (returns && options_.rejoin.enabled && member.returns >= options_.rejoin.max_rejoins) {
+  const bool returns = member.lives > 0;
+  if (returns && options_.rejoin.enabled && member.lives > options_.rejoin.max_rejoins) {
     log(LogLevel::error, "comm", "'{}' came back more than {} times and is not taken back",
         entry.name.view(), options_.rejoin.max_rejoins);
     member.retired.push_back(entry.instance);
@@ -90,21 +97,19 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
         fmt::join(entry.addresses, ", "));
     return std::nullopt;
   }
-  if (member.current) depart(*member.current, "a new process took its name");
+  if (member.current) depart(*member.current, Retire::yes, "a new process took its name");
   const PeerId id(static_cast<std::uint32_t>(peers_.size()));
-  peers_.push_back(Peer{entry, &member, driver, State::there, false, {}, {}});
+  peers_.push_back(Peer{.entry = entry, .member = &member, .driver = driver});
   member.type = entry.type;
   member.current = id;
-  if (returns) {
-    ++member.returns;
-    ++counters_.rejoins;
-  }
+  ++member.lives;
+  if (returns) ++counters_.rejoins;
   ++membership_version_;
   unwatched_.push_back(id);
   if (auto connected = driver->connect(id, entry); !connected) {
     log(LogLevel::error, "comm", "connecting '{}': {}", entry.name.view(),
         connected.error().message());
-    depart(id, connected.error().message());
+    depart(id, Retire::no, connected.error().message());
     return std::nullopt;
   }
   return id;
@@ -138,7 +143,8 @@ void Router::silence(PeerId id, const std::string& why) {
   peer.departs_at = clock_.now() + kForgetAfterLeases * options_.lease;
   ++membership_version_;
   report_lost(id);
-  log(LogLevel::warning, "comm", "peer '{}' is silent: {}", peer.member->name.view(), why);
+  log(LogLevel::info, "comm", "'{}': peer '{}' is silent: {}", self_.name.view(),
+      peer.member->name.view(), why);
 }
 
 void Router::process_exited(PeerId id) {
@@ -146,13 +152,16 @@ void Router::process_exited(PeerId id) {
   if (peer.state == State::gone) return;
   if (!peer.departs_at) ++departing_;
   peer.departs_at = clock_.now() + kLastWords;
+  peer.retire = Retire::yes;
   peer.reason = "its process ended";
 }
 
 void Router::on_departure(PeerId id, Departure departure, const std::string& why) {
   Peer& peer = peers_[id.value()];
   if (peer.state == State::gone) return;
-  if (departure != Departure::silent) return depart(id, why);
+  if (departure != Departure::silent) {
+    return depart(id, departure == Departure::reset ? Retire::no : Retire::yes, why);
+  }
   if (peer.state == State::there) silence(id, why);
 }
 
@@ -161,11 +170,12 @@ void Router::depart_when_due() {
   const TimePoint now = clock_.now();
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     if (peers_[i].departs_at && *peers_[i].departs_at <= now)
-      depart(PeerId(static_cast<std::uint32_t>(i)), std::string(peers_[i].reason));
+      depart(PeerId(static_cast<std::uint32_t>(i)), peers_[i].retire,
+             std::string(peers_[i].reason));
   }
 }
 
-void Router::depart(PeerId id, const std::string& why) {
+void Router::depart(PeerId id, Retire retire, const std::string& why) {
   Peer& peer = peers_[id.value()];
   if (peer.departs_at) --departing_;
   peer.departs_at.reset();
@@ -173,9 +183,10 @@ void Router::depart(PeerId id, const std::string& why) {
   peer.reason = why;
   Member& member = *peer.member;
   if (member.current == id) member.current.reset();
-  member.retired.push_back(peer.entry.instance);
+  if (retire == Retire::yes) member.retired.push_back(peer.entry.instance);
   ++membership_version_;
-  log(LogLevel::info, "comm", "peer '{}' is gone: {}", member.name.view(), why);
+  log(LogLevel::info, "comm", "'{}': peer '{}' is gone: {}", self_.name.view(), member.name.view(),
+      why);
   keep_undelivered(id);
   peer.driver->disconnect(id);
   report_lost(id);
@@ -193,6 +204,7 @@ void Router::keep_undelivered(PeerId id) {
         undelivered.size() - room, peer.member->name.view(), options_.rejoin.cache_length);
     undelivered.erase(undelivered.begin(), undelivered.end() - static_cast<std::ptrdiff_t>(room));
   }
+  for (const Message& message : undelivered) kept_replies_ += is_reply(message) ? 1 : 0;
   kept.insert(kept.begin(), std::make_move_iterator(undelivered.begin()),
               std::make_move_iterator(undelivered.end()));
 }
@@ -253,6 +265,12 @@ std::map<Name, std::vector<Name>> Router::peers() const {
 Name Router::type_of(std::string_view name) const {
   const Member* const member = find(name);
   return member == nullptr ? Name() : member->type;
+}
+
+InstanceId Router::instance_of(std::string_view name) const {
+  const Member* const member = find(name);
+  if (member == nullptr || !member->current) return {};
+  return peers_[member->current->value()].entry.instance;
 }
 
 std::size_t Router::count(std::string_view type) const { return names(type).size(); }
@@ -321,6 +339,7 @@ Router::Step Router::try_send(const Message& message, std::vector<SessionId>& se
   while (!member.kept.empty()) {
     if (const auto status = send_one(member.kept.front()); status != SendStatus::sent)
       return step(status);
+    if (is_reply(member.kept.front())) --kept_replies_;
     member.kept.pop_front();
     if (options_.faults.flush_cache_last && member.kept.empty()) return Step::sent;
   }
@@ -351,9 +370,29 @@ Error Router::keep(const Message& message) {
   const bool known = std::any_of(member.kept.begin(), member.kept.end(), [&](const Message& kept) {
     return kept.message_id == message.message_id;
   });
-  if (!known) member.kept.push_back(message);
+  if (!known) {
+    member.kept.push_back(message);
+    if (is_reply(message)) ++kept_replies_;
+  }
   return error(Errc::pending,
                fmt::format("peer '{}' is away; the message is kept for it", member.name.view()));
+}
+
+// Requests wait for the next call that sends to the peer, which then also waits for their replies.
+// Somebody waits for a reply already, and there may never be a next call.
+void Router::send_kept_replies() {
+  if (kept_replies_ == 0) return;
+  for (const auto& [name, member] : members_) {
+    if (member->kept.empty() || there(*member) == nullptr) continue;
+    const PeerId id = *member->current;
+    Driver& driver = *peers_[id.value()].driver;
+    std::erase_if(member->kept, [&](const Message& message) {
+      if (!is_reply(message) || driver.send(id, message) != SendStatus::sent) return false;
+      --kept_replies_;
+      ++counters_.sent;
+      return true;
+    });
+  }
 }
 
 Result<Message> Router::make_reply(const Message& message, Name tag, Body body,
@@ -394,6 +433,7 @@ std::size_t Router::poll() {
   for (Driver* const driver : drivers_)
     delivered += driver->poll(*this, inbox_.full() ? Intake::closed : Intake::open);
   depart_when_due();
+  send_kept_replies();
   return delivered;
 }
 

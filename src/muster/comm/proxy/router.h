@@ -51,6 +51,8 @@ class Router final : public DriverSink {
 
   [[nodiscard]] std::map<Name, std::vector<Name>> peers() const;
   [[nodiscard]] Name type_of(std::string_view name) const;
+  /// The life of a peer that is there or silent; 0 for none.
+  [[nodiscard]] InstanceId instance_of(std::string_view name) const;
   /// How many peers of a type are there.
   [[nodiscard]] std::size_t count(std::string_view type) const;
   [[nodiscard]] std::vector<Name> names(std::string_view type) const;
@@ -109,22 +111,24 @@ class Router final : public DriverSink {
     silent,  // its lease ran out, or its host does not answer: it may come back as it was
     gone,
   };
+  enum class Retire : bool { no, yes };
   struct Member;
   struct Peer {
     Entry entry;
     Member* member;  // members are never removed
     Driver* driver;  // outlives the router
     State state = State::there;
-    bool listed = false;  // the store has shown it
-    Deadline departs_at;  // when it will count as gone
-    std::string reason;
+    bool listed = false;         // the store has shown it
+    Deadline departs_at = {};    // when it will count as gone
+    Retire retire = Retire::no;  // then
+    std::string reason = {};
   };
   struct Member {
     Name name;
     Name type;
     std::optional<PeerId> current;
     std::deque<Message> kept;
-    std::size_t returns = 0;
+    std::size_t lives = 0;            // how often it was admitted
     std::vector<InstanceId> retired;  // earlier lives, which may not come back
 
     [[nodiscard]] bool has_retired(InstanceId instance) const;
@@ -137,10 +141,12 @@ class Router final : public DriverSink {
   std::optional<PeerId> admit(const Entry& entry);
   void silence(PeerId id, const std::string& why);
   void resume(Peer& peer);
-  void depart(PeerId id, const std::string& why);
+  /// A retired instance is not taken back.
+  void depart(PeerId id, Retire retire, const std::string& why);
   void report_lost(PeerId id);
   void keep_undelivered(PeerId id);
   void depart_when_due();
+  void send_kept_replies();
   [[nodiscard]] std::string known_names() const;
 
   const Entry& self_;
@@ -151,7 +157,8 @@ class Router final : public DriverSink {
   Members members_;
   std::vector<Peer> peers_;  // by PeerId
   std::vector<PeerId> unwatched_;
-  std::size_t departing_ = 0;  // peers with departs_at
+  std::size_t kept_replies_ = 0;  // in all members' kept messages
+  std::size_t departing_ = 0;     // peers with departs_at
   mutable Member* last_found_ = nullptr;
   SessionTable sessions_;
   Inbox inbox_;
