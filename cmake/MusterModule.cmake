@@ -36,7 +36,7 @@ function(muster_add_module name)
     PUBLIC ${deps} ${arg_LINK} Threads::Threads
     PRIVATE ${arg_LINK_PRIVATE} $<BUILD_INTERFACE:muster_warnings>)
   if(sources)
-    muster_precompile(${library} "${PROJECT_SOURCE_DIR}/cmake/pch.h")
+    muster_precompile(${library} muster_pch)
   endif()
 
   if(MUSTER_BUILD_TESTS AND tests)
@@ -56,22 +56,13 @@ function(muster_add_test_program name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${arg_LINK} muster_warnings GTest::gmock_main GTest::gtest rapidcheck)
-  muster_precompile(${name} "${PROJECT_SOURCE_DIR}/cmake/pch_test.h")
+  muster_precompile(${name} muster_test_pch)
   gtest_discover_tests(
     ${name}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     TEST_PREFIX "${name}."
     PROPERTIES LABELS "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}")
-endfunction()
-
-function(muster_precompile target header)
-  if(MUSTER_USE_PCH)
-    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:fmt::fmt> $<BUILD_INTERFACE:tl::expected>)
-    target_precompile_headers(${target} PRIVATE "${header}")
-    # ccache needs this to see what a precompiled header holds.
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-  endif()
 endfunction()
 
 function(muster_install_module name public_headers)

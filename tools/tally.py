@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Adds up JUnit reports and ends with the line `N passed, N failed`.
 
-A report that is missing counts as one failure: whoever should have written it broke down. Skipped tests are
-named, since a test that silently never runs proves nothing.
+A report that is missing counts as one failure: whoever should have written it broke down.
+Skipped tests are named, since a test that silently never runs proves nothing.
 """
 
 from __future__ import annotations

@@ -13,15 +13,17 @@ namespace muster {
 
 using ByteSpan = std::span<const std::byte>;
 
-[[nodiscard]] inline ByteSpan as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
+[[nodiscard]] inline ByteSpan as_bytes(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
 
 [[nodiscard]] inline std::string_view as_text(ByteSpan bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Immutable bytes that are cheap to copy: up to `kInline` live inside, more are shared with an owner (heap memory, a
-/// received frame, a block of shared memory, a Python object). The owner lives as long as the last buffer that refers to it.
-/// Thread-safe to copy and read.
+/// Immutable bytes that are cheap to copy: up to `kInline` live inside, more are shared with an
+/// owner (heap memory, a received frame, a block of shared memory, a Python object). The owner
+/// lives as long as the last buffer that refers to it. Thread-safe to copy and read.
 class Buffer {
  public:
   /// Small messages are the common case; 64 bytes keep them free of heap memory.
@@ -41,7 +43,9 @@ class Buffer {
   /// Refers to `bytes`, which nothing but buffers of `owner` refers to: whoever holds all of those may change them.
   [[nodiscard]] static Buffer give(std::span<std::byte> bytes, std::shared_ptr<const void> owner);
 
-  [[nodiscard]] const std::byte* data() const noexcept { return size_ <= kInline && !owner_ ? inline_.data() : data_; }
+  [[nodiscard]] const std::byte* data() const noexcept {
+    return size_ <= kInline && !owner_ ? inline_.data() : data_;
+  }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] ByteSpan bytes() const noexcept { return {data(), size_}; }

@@ -1,8 +1,8 @@
 #include "muster/base/buffer.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace muster {
 namespace {

@@ -13,7 +13,8 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 /// When a wait ends; nothing means that it ends only with what it waits for.
 using Deadline = std::optional<TimePoint>;
 
-/// Where the time comes from. Production code takes a `Clock&`, so that a simulation can own the time.
+/// Where the time comes from. Production code takes a `Clock&`, so that a simulation can own the
+/// time.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -1,8 +1,9 @@
 #include "muster/base/fork_guard.h"
 
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <gtest/gtest.h>
 
 namespace muster {
 namespace {

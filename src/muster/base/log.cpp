@@ -1,8 +1,5 @@
 #include "muster/base/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -10,10 +7,14 @@
 #include <mutex>
 #include <utility>
 
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
 namespace muster {
 namespace {
 
-constexpr std::array<std::string_view, 5> kLevelNames = {"debug", "info", "warning", "error", "off"};
+constexpr std::array<std::string_view, 5> kLevelNames = {"debug", "info", "warning", "error",
+                                                         "off"};
 
 LogLevel level_from_environment() {
   const char* text = std::getenv("MUSTER_LOG_LEVEL");
@@ -21,7 +22,10 @@ LogLevel level_from_environment() {
   for (std::size_t i = 0; i < kLevelNames.size(); ++i) {
     if (kLevelNames[i] == text) return static_cast<LogLevel>(i);
   }
-  std::fprintf(stderr, "muster: MUSTER_LOG_LEVEL is '%s', not one of debug, info, warning, error, off; using warning\n", text);
+  std::fprintf(stderr,
+               "muster: MUSTER_LOG_LEVEL is '%s', not one of debug, info, warning, error, off; "
+               "using warning\n",
+               text);
   return LogLevel::warning;
 }
 
@@ -39,13 +43,16 @@ struct LogState {
 };
 
 LogState& state() {
-  static LogState* const instance = new LogState;  // never destroyed: threads may log while the process exits
+  static LogState* const instance =
+      new LogState;  // never destroyed: threads may log while the process exits
   return *instance;
 }
 
 }  // namespace
 
-bool log_enabled(LogLevel level) { return level >= state().level.load(std::memory_order_relaxed) && level != LogLevel::off; }
+bool log_enabled(LogLevel level) {
+  return level >= state().level.load(std::memory_order_relaxed) && level != LogLevel::off;
+}
 
 void set_log_level(LogLevel level) { state().level.store(level, std::memory_order_relaxed); }
 

@@ -1,28 +1,30 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace muster {
 
 enum class LogLevel : unsigned char { debug, info, warning, error, off };
 
-/// Writes one line. Thread-safe. Goes to stderr as "2026-01-31 12:00:00.123 warning comm: text" unless a sink is set.
-/// Lines below the level are not formatted. The level comes from `MUSTER_LOG_LEVEL` (debug, info, warning, error, off;
-/// default warning) and may be changed.
+/// Writes one line. Thread-safe. Goes to stderr as "2026-01-31 12:00:00.123 warning comm: text"
+/// unless a sink is set. Lines below the level are not formatted. The level comes from
+/// `MUSTER_LOG_LEVEL` (debug, info, warning, error, off; default warning) and may be changed.
 void log_line(LogLevel level, std::string_view area, std::string_view text);
 
 [[nodiscard]] bool log_enabled(LogLevel level);
 void set_log_level(LogLevel level);
 
-/// Sends lines elsewhere (Python's logging, a test); an empty function restores stderr. The sink may be called from any thread.
+/// Sends lines elsewhere (Python's logging, a test); an empty function restores stderr. The sink
+/// may be called from any thread.
 using LogSink = std::function<void(LogLevel, std::string_view area, std::string_view text)>;
 void set_log_sink(LogSink sink);
 
 template <class... Args>
-void log(LogLevel level, std::string_view area, fmt::format_string<Args...> format, Args&&... args) {
+void log(LogLevel level, std::string_view area, fmt::format_string<Args...> format,
+         Args&&... args) {
   if (log_enabled(level)) log_line(level, area, fmt::format(format, std::forward<Args>(args)...));
 }
 

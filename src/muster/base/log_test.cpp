@@ -1,16 +1,18 @@
 #include "muster/base/log.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace muster {
 namespace {
 
 TEST(Log, SendsLinesAtOrAboveTheLevelToTheSink) {
   std::vector<std::string> lines;
-  set_log_sink([&](LogLevel, std::string_view area, std::string_view text) { lines.push_back(fmt::format("{}|{}", area, text)); });
+  set_log_sink([&](LogLevel, std::string_view area, std::string_view text) {
+    lines.push_back(fmt::format("{}|{}", area, text));
+  });
   set_log_level(LogLevel::warning);
   log(LogLevel::info, "comm", "not {}", "seen");
   log(LogLevel::error, "comm", "dropped {} bytes", 7);

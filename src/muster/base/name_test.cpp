@@ -1,8 +1,8 @@
 #include "muster/base/name.h"
 
-#include <gtest/gtest.h>
-
 #include <unordered_map>
+
+#include <gtest/gtest.h>
 
 namespace muster {
 namespace {

@@ -5,8 +5,8 @@
 
 namespace muster {
 
-/// A small seeded generator (SplitMix64) for what must replay exactly from a seed: simulation, jitter, sampling.
-/// Not for keys. Satisfies UniformRandomBitGenerator. Not thread-safe.
+/// A small seeded generator (SplitMix64) for what must replay exactly from a seed: simulation,
+/// jitter, sampling. Not for keys. Satisfies UniformRandomBitGenerator. Not thread-safe.
 class Random {
  public:
   using result_type = std::uint64_t;
@@ -27,7 +27,9 @@ class Random {
   std::uint64_t below(std::uint64_t bound) { return bound == 0 ? 0 : (*this)() % bound; }
 
   /// True with the given probability.
-  bool chance(double probability) { return static_cast<double>((*this)() >> 11) * 0x1.0p-53 < probability; }
+  bool chance(double probability) {
+    return static_cast<double>((*this)() >> 11) * 0x1.0p-53 < probability;
+  }
 
  private:
   std::uint64_t state_;

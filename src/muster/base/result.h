@@ -3,13 +3,15 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <tl/expected.hpp>
 #include <utility>
+
+#include <tl/expected.hpp>
 
 namespace muster {
 
-/// An expected failure: a code that programs test, and a sentence for people that names what failed, with the values.
-/// Each module has its own `Errc` enumeration, registered as a `std::error_code` category.
+/// An expected failure: a code that programs test, and a sentence for people that names what
+/// failed, with the values. Each module has its own `Errc` enumeration, registered as a
+/// `std::error_code` category.
 class Error {
  public:
   Error(std::error_code code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -23,7 +25,8 @@ class Error {
     return code_ == make_error_code(errc);
   }
 
-  /// The same failure with what the caller was doing put before it: "join group 'train': connection refused".
+  /// The same failure with what the caller was doing put before it: "join group 'train': connection
+  /// refused".
   [[nodiscard]] Error within(std::string_view doing) const {
     return {code_, std::string(doing) + ": " + message_};
   }
@@ -37,7 +40,8 @@ class Error {
 template <class T>
 using Result = tl::expected<T, Error>;
 
-/// Makes the failing side of a `Result`: `return fail(Errc::timeout, "no reply from 'actor_1' within 3 s");`
+/// Makes the failing side of a `Result`: `return fail(Errc::timeout, "no reply from 'actor_1'
+/// within 3 s");`
 template <class Errc>
 [[nodiscard]] tl::unexpected<Error> fail(Errc errc, std::string message) {
   return tl::unexpected<Error>(Error(make_error_code(errc), std::move(message)));

@@ -1,8 +1,8 @@
 #include "muster/base/result.h"
 
-#include <gtest/gtest.h>
-
 #include <cerrno>
+
+#include <gtest/gtest.h>
 
 namespace muster {
 namespace {

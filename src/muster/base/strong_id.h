@@ -7,7 +7,8 @@
 
 namespace muster {
 
-/// An integer that cannot be mistaken for another kind of id: `using ChunkId = StrongId<struct ChunkIdTag>;`
+/// An integer that cannot be mistaken for another kind of id: `using ChunkId = StrongId<struct
+/// ChunkIdTag>;`
 template <class Tag, class Rep = std::uint64_t>
 class StrongId {
  public:

@@ -7,7 +7,9 @@ namespace {
 
 TEST(Nearest, FindsAMistypedWord) { EXPECT_EQ(nearest("wrker", {"learner", "worker"}), "worker"); }
 
-TEST(Nearest, StaysSilentWhenNothingIsNear) { EXPECT_EQ(nearest("zebra", {"learner", "worker"}), ""); }
+TEST(Nearest, StaysSilentWhenNothingIsNear) {
+  EXPECT_EQ(nearest("zebra", {"learner", "worker"}), "");
+}
 
 }  // namespace
 }  // namespace muster

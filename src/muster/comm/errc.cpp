@@ -36,7 +36,9 @@ const char* text(Errc errc) {
 class Category final : public std::error_category {
  public:
   [[nodiscard]] const char* name() const noexcept override { return "muster.comm"; }
-  [[nodiscard]] std::string message(int value) const override { return text(static_cast<Errc>(value)); }
+  [[nodiscard]] std::string message(int value) const override {
+    return text(static_cast<Errc>(value));
+  }
 };
 
 }  // namespace

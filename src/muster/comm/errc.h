@@ -4,30 +4,32 @@
 
 namespace muster::comm {
 
-/// The expected failures of communication. The numbers of the first block are those that users of the predecessor know.
+/// The expected failures of communication. The numbers of the first block are those that users of
+/// the predecessor know.
 enum class Errc {
-  internal = 1000,                 ///< a failure with no better name
-  store_unreachable = 1001,        ///< the discovery store does not answer
-  peers_missing = 1002,            ///< no such peer, or no peers given
-  discovery_incomplete = 1003,     ///< not all expected peers came in time
-  peer_connection = 1004,          ///< a peer could not be connected, or was lost while something waited for it
-  send_failed = 1005,              ///< a message could not be sent
-  receive_failed = 1006,           ///< receiving failed
-  session_type = 1007,             ///< a move that the session does not allow
-  event_syntax = 1008,             ///< a conditional event that cannot be read
-  driver_type = 1009,              ///< no such driver, or it is unavailable here
-  socket_type = 1010,              ///< an address that the driver cannot use
-  peer_disconnection = 1011,       ///< a peer could not be disconnected
-  pending = 1012,                  ///< the peer is away and may come back
-  rejoin_timeout = 1013,           ///< too few peers came back in time
-  would_block = 1100,              ///< a queue is full
-  timeout = 1101,                  ///< the deadline passed
-  closed = 1102,                   ///< the object is closed
-  malformed = 1103,                ///< bytes that are not what they claim to be
-  session_closed = 1104,           ///< a reply to a session that has ended
-  refused = 1105,                  ///< not allowed without a secret, or the secret is wrong
-  forked = 1106,                   ///< used in a child process that inherited it through fork
-  inbox_full = 1107,               ///< too many received messages wait for somebody to take them
+  internal = 1000,              ///< a failure with no better name
+  store_unreachable = 1001,     ///< the discovery store does not answer
+  peers_missing = 1002,         ///< no such peer, or no peers given
+  discovery_incomplete = 1003,  ///< not all expected peers came in time
+  peer_connection =
+      1004,            ///< a peer could not be connected, or was lost while something waited for it
+  send_failed = 1005,  ///< a message could not be sent
+  receive_failed = 1006,      ///< receiving failed
+  session_type = 1007,        ///< a move that the session does not allow
+  event_syntax = 1008,        ///< a conditional event that cannot be read
+  driver_type = 1009,         ///< no such driver, or it is unavailable here
+  socket_type = 1010,         ///< an address that the driver cannot use
+  peer_disconnection = 1011,  ///< a peer could not be disconnected
+  pending = 1012,             ///< the peer is away and may come back
+  rejoin_timeout = 1013,      ///< too few peers came back in time
+  would_block = 1100,         ///< a queue is full
+  timeout = 1101,             ///< the deadline passed
+  closed = 1102,              ///< the object is closed
+  malformed = 1103,           ///< bytes that are not what they claim to be
+  session_closed = 1104,      ///< a reply to a session that has ended
+  refused = 1105,             ///< not allowed without a secret, or the secret is wrong
+  forked = 1106,              ///< used in a child process that inherited it through fork
+  inbox_full = 1107,          ///< too many received messages wait for somebody to take them
 };
 
 std::error_code make_error_code(Errc errc);

@@ -1,13 +1,13 @@
 #include "muster/runtime/doorbell.h"
 
-#include <fmt/format.h>
+#include <cerrno>
+#include <cstring>
+#include <new>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <new>
+#include <fmt/format.h>
 
 #include "muster/base/random.h"
 #include "muster/runtime/futex.h"
@@ -22,21 +22,26 @@ static_assert(Word::is_always_lock_free);
 
 Word& word_of(const Mapping& page) { return *std::launder(reinterpret_cast<Word*>(page.data())); }
 
-// The page also counts rings that found the receiver awake but about to sleep: none is needed, because `prepare` stores the state before
-// the receiver looks for work a last time, and a ringer publishes its work before it loads the state.
+// The page also counts rings that found the receiver awake but about to sleep: none is needed,
+// because `prepare` stores the state before the receiver looks for work a last time, and a ringer
+// publishes its work before it loads the state.
 void ring_page(const Mapping& page, const FileDescriptor& socket, const std::string& socket_name) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   Word& word = word_of(page);
-  if (word.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(Doorbell::Sleep::awake)) return;
-  const auto before = static_cast<Doorbell::Sleep>(word.exchange(static_cast<std::uint32_t>(Doorbell::Sleep::awake)));
+  if (word.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(Doorbell::Sleep::awake))
+    return;
+  const auto before = static_cast<Doorbell::Sleep>(
+      word.exchange(static_cast<std::uint32_t>(Doorbell::Sleep::awake)));
   if (before == Doorbell::Sleep::on_word) futex_wake(word);
   if (before != Doorbell::Sleep::on_fd) return;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, socket_name.data(), socket_name.size());
-  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + socket_name.size());
+  const auto length =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + socket_name.size());
   // A full queue means that it is ringing already; a receiver that is gone needs no ring.
-  ::sendto(socket.get(), "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), length);
+  ::sendto(socket.get(), "", 1, MSG_DONTWAIT | MSG_NOSIGNAL,
+           reinterpret_cast<const sockaddr*>(&address), length);
 }
 
 Result<FileDescriptor> datagram_socket() {
@@ -54,25 +59,37 @@ Result<std::unique_ptr<Doorbell>> Doorbell::create() {
   if (!page) return fail(page.error());
   auto socket = datagram_socket();
   if (!socket) return fail(socket.error());
-  const std::string name = fmt::format("muster-bell-{:016x}{:016x}", secure_random_u64(), secure_random_u64());
+  const std::string name =
+      fmt::format("muster-bell-{:016x}{:016x}", secure_random_u64(), secure_random_u64());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (::bind(socket->get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) return fail(system_error(errno, "bind a unix socket"));
+  if (::bind(socket->get(), reinterpret_cast<const sockaddr*>(&address), length) != 0)
+    return fail(system_error(errno, "bind a unix socket"));
   new (page->data()) Word(static_cast<std::uint32_t>(Sleep::awake));
-  return std::unique_ptr<Doorbell>(new Doorbell(*std::move(page_fd), *std::move(page), *std::move(socket), name));
+  return std::unique_ptr<Doorbell>(
+      new Doorbell(*std::move(page_fd), *std::move(page), *std::move(socket), name));
 }
 
-Doorbell::Doorbell(FileDescriptor page_fd, Mapping page, FileDescriptor socket, std::string socket_name)
-    : page_fd_(std::move(page_fd)), page_(std::move(page)), socket_(std::move(socket)), socket_name_(std::move(socket_name)) {}
+Doorbell::Doorbell(FileDescriptor page_fd, Mapping page, FileDescriptor socket,
+                   std::string socket_name)
+    : page_fd_(std::move(page_fd)),
+      page_(std::move(page)),
+      socket_(std::move(socket)),
+      socket_name_(std::move(socket_name)) {}
 
-void Doorbell::prepare(Sleep how) { word_of(page_).store(static_cast<std::uint32_t>(how), std::memory_order_seq_cst); }
+void Doorbell::prepare(Sleep how) {
+  word_of(page_).store(static_cast<std::uint32_t>(how), std::memory_order_seq_cst);
+}
 
-void Doorbell::sleep(Deadline deadline) { futex_wait(word_of(page_), static_cast<std::uint32_t>(Sleep::on_word), deadline); }
+void Doorbell::sleep(Deadline deadline) {
+  futex_wait(word_of(page_), static_cast<std::uint32_t>(Sleep::on_word), deadline);
+}
 
 void Doorbell::awake() {
-  const auto before = word_of(page_).exchange(static_cast<std::uint32_t>(Sleep::awake), std::memory_order_seq_cst);
+  const auto before =
+      word_of(page_).exchange(static_cast<std::uint32_t>(Sleep::awake), std::memory_order_seq_cst);
   // Still asleep: nobody rang. Otherwise a ring may lie in the socket, if that is where we slept.
   if (before != static_cast<std::uint32_t>(Sleep::awake)) return;
   char rung[8];

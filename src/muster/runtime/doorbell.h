@@ -12,17 +12,20 @@
 
 namespace muster {
 
-/// How a receiver sleeps until somebody leaves something in memory for it. One word in a page that the ringers map too says whether
-/// it is awake, sleeps on that word (futex), or sleeps on a file descriptor (because it watches others as well). Ringing costs a fence
-/// and a load while the receiver is awake.
+/// How a receiver sleeps until somebody leaves something in memory for it. One word in a page that
+/// the ringers map too says whether it is awake, sleeps on that word (futex), or sleeps on a file
+/// descriptor (because it watches others as well). Ringing costs a fence and a load while the
+/// receiver is awake.
 ///
-/// Protocol of the receiver: `prepare(how)`, look once more whether there is work, then sleep (`sleep` or poll(2) on `fd()`), then `awake()`.
-/// Protocol of a ringer: publish the work, then `ring()`.
+/// Protocol of the receiver: `prepare(how)`, look once more whether there is work, then sleep
+/// (`sleep` or poll(2) on `fd()`), then `awake()`. Protocol of a ringer: publish the work, then
+/// `ring()`.
 class Doorbell {
  public:
   enum class Sleep : std::uint32_t { awake = 0, on_word = 1, on_fd = 2 };
 
-  /// Makes a page and a datagram socket in the abstract namespace, which leave nothing behind when the process is killed.
+  /// Makes a page and a datagram socket in the abstract namespace, which leave nothing behind when
+  /// the process is killed.
   [[nodiscard]] static Result<std::unique_ptr<Doorbell>> create();
 
   /// The page, to be passed to ringers in other processes.
@@ -38,7 +41,8 @@ class Doorbell {
   /// Ends the sleep and takes rings off the descriptor.
   void awake();
 
-  /// From any thread of this process, after the reason for the ring was published where the receiver looks before it sleeps.
+  /// From any thread of this process, after the reason for the ring was published where the
+  /// receiver looks before it sleeps.
   void ring();
 
  private:

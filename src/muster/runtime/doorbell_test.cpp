@@ -1,11 +1,11 @@
 #include "muster/runtime/doorbell.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <poll.h>
+#include <thread>
 #include <unistd.h>
 
-#include <thread>
+#include <gtest/gtest.h>
 
 namespace muster {
 namespace {

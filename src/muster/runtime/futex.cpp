@@ -1,10 +1,9 @@
 #include "muster/runtime/futex.h"
 
+#include <ctime>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <ctime>
 
 namespace muster {
 
@@ -18,7 +17,8 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, 
     until.tv_nsec = static_cast<long>((since - seconds).count());
     if (since.count() < 0) until = {};
   }
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, expected, deadline ? &until : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, expected, deadline ? &until : nullptr, nullptr,
+            FUTEX_BITSET_MATCH_ANY);
 }
 
 void futex_wake(const std::atomic<std::uint32_t>& word, int count) {

@@ -1,12 +1,12 @@
 #include "muster/runtime/host.h"
 
-#include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "muster/base/fork_guard.h"
 #include "muster/base/random.h"
@@ -22,7 +22,7 @@ std::string boot_id() {
 }
 
 std::string namespace_id(const char* path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path, &status) == 0 ? std::to_string(status.st_ino) : std::string("0");
 }
 

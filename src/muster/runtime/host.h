@@ -4,8 +4,8 @@
 
 namespace muster {
 
-/// Equal in two processes that can share memory and reach each other's abstract sockets: boot id and network namespace. `MUSTER_HOST_ID`
-/// overrides it.
+/// Equal in two processes that can share memory and reach each other's abstract sockets: boot id
+/// and network namespace. `MUSTER_HOST_ID` overrides it.
 [[nodiscard]] std::string host_id();
 
 /// Equal only within one process; differs after fork.

@@ -16,7 +16,8 @@ class Mapping {
  public:
   Mapping() = default;
   /// `Populate::yes` brings the pages in now rather than one fault at a time.
-  [[nodiscard]] static Result<Mapping> map(int fd, std::size_t bytes, Populate populate = Populate::no);
+  [[nodiscard]] static Result<Mapping> map(int fd, std::size_t bytes,
+                                           Populate populate = Populate::no);
 
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;
@@ -31,8 +32,9 @@ class Mapping {
   std::size_t size_ = 0;
 };
 
-/// Anonymous memory that can be passed to other processes by its descriptor and is gone with its last user. The pages are reserved here:
-/// too little memory is an error now and never SIGBUS later.
+/// Anonymous memory that can be passed to other processes by its descriptor and is gone with its
+/// last user. The pages are reserved here: too little memory is an error now and never SIGBUS
+/// later.
 [[nodiscard]] Result<FileDescriptor> create_memory_file(std::string_view label, std::size_t bytes);
 
 }  // namespace muster

@@ -1,8 +1,8 @@
 #include "muster/runtime/mapping.h"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
+
+#include <gtest/gtest.h>
 
 namespace muster {
 namespace {
@@ -20,7 +20,8 @@ TEST(Mapping, SharesItsContentsThroughTheDescriptor) {
 TEST(Mapping, SaysWhenMemoryCannotBeReserved) {
   const auto fd = create_memory_file("muster-test", std::size_t{1} << 50);
   ASSERT_FALSE(fd.has_value());
-  EXPECT_NE(fd.error().message().find("reserve 1125899906842624 bytes"), std::string::npos) << fd.error().message();
+  EXPECT_NE(fd.error().message().find("reserve 1125899906842624 bytes"), std::string::npos)
+      << fd.error().message();
 }
 
 }  // namespace

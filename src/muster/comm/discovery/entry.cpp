@@ -1,11 +1,11 @@
 #include "muster/comm/discovery/entry.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <charconv>
-#include <nlohmann/json.hpp>
+#include <unistd.h>
 #include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "muster/comm/errc.h"
 #include "muster/runtime/host.h"
@@ -17,7 +17,9 @@ namespace {
 constexpr std::size_t kLongest = 64 * 1024;
 constexpr std::size_t kLongestName = 1024;
 
-tl::unexpected<Error> malformed(std::string_view why) { return fail(Errc::malformed, fmt::format("not a registry entry: {}", why)); }
+tl::unexpected<Error> malformed(std::string_view why) {
+  return fail(Errc::malformed, fmt::format("not a registry entry: {}", why));
+}
 
 std::optional<InstanceId> instance_from(const std::string& text) {
   std::uint64_t value = 0;
@@ -29,9 +31,14 @@ std::optional<InstanceId> instance_from(const std::string& text) {
 }  // namespace
 
 std::string Entry::to_json() const {
-  return nlohmann::json{{"name", name.view()},          {"type", type.view()}, {"instance", fmt::format("{:016x}", instance.value())},
-                        {"addresses", addresses},       {"host", host},        {"process", process},
-                        {"pid", pid},                   {"pid_namespace", pid_namespace}}
+  return nlohmann::json{{"name", name.view()},
+                        {"type", type.view()},
+                        {"instance", fmt::format("{:016x}", instance.value())},
+                        {"addresses", addresses},
+                        {"host", host},
+                        {"process", process},
+                        {"pid", pid},
+                        {"pid_namespace", pid_namespace}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -51,8 +58,10 @@ Result<Entry> Entry::from_json(std::string_view text) {
     entry.process = json.at("process").get<std::string>();
     entry.pid = json.at("pid").get<std::int64_t>();
     entry.pid_namespace = json.at("pid_namespace").get<std::string>();
-    if (entry.name.empty() || entry.name.size() > kLongestName) return malformed("'name' is empty or too long");
-    if (entry.type.empty() || entry.type.size() > kLongestName) return malformed("'type' is empty or too long");
+    if (entry.name.empty() || entry.name.size() > kLongestName)
+      return malformed("'name' is empty or too long");
+    if (entry.type.empty() || entry.type.size() > kLongestName)
+      return malformed("'type' is empty or too long");
     return entry;
   } catch (const nlohmann::json::exception& error) {
     return malformed(error.what());

@@ -16,8 +16,10 @@ struct Entry {
   Name name;
   Name type;
   InstanceId instance;
-  std::map<std::string, std::string> addresses;  ///< by driver: {"shm": "…", "zmq": "tcp://127.0.0.1:4711"}
-  std::string host;     ///< equal for processes that can share memory: boot id and network namespace, or MUSTER_HOST_ID
+  std::map<std::string, std::string>
+      addresses;     ///< by driver: {"shm": "…", "zmq": "tcp://127.0.0.1:4711"}
+  std::string host;  ///< equal for processes that can share memory: boot id and network namespace,
+                     ///< or MUSTER_HOST_ID
   std::string process;  ///< equal within one process only
   std::int64_t pid = 0;
   std::string pid_namespace;  ///< a pid means something only where this is equal
@@ -29,7 +31,8 @@ struct Entry {
   [[nodiscard]] static Result<Entry> from_json(std::string_view text);
 };
 
-/// An entry for this process with the identity fields filled in (host, process, pid) and a fresh instance.
+/// An entry for this process with the identity fields filled in (host, process, pid) and a fresh
+/// instance.
 [[nodiscard]] Entry local_entry(Name name, Name type);
 
 }  // namespace muster::comm

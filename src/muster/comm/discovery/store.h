@@ -9,9 +9,10 @@
 
 namespace muster::comm {
 
-/// Where the members of a group find each other. An entry lives as long as its lease: whoever put it renews it by putting it again, and
-/// what is not renewed is not listed any more. Entries of dead processes on this host may vanish earlier. Thread-safe; a store object
-/// belongs to one proxy, the data behind it to all.
+/// Where the members of a group find each other. An entry lives as long as its lease: whoever put
+/// it renews it by putting it again, and what is not renewed is not listed any more. Entries of
+/// dead processes on this host may vanish earlier. Thread-safe; a store object belongs to one
+/// proxy, the data behind it to all.
 class Store {
  public:
   virtual ~Store() = default;
@@ -19,8 +20,12 @@ class Store {
   /// "file:/run/user/0/muster", "redis://127.0.0.1:6379": for messages to people.
   [[nodiscard]] virtual std::string description() const = 0;
 
-  /// Registers or renews. A new instance under an old name replaces it (a process that came back); renewing where another instance has
-  /// taken the name is `Errc::refused`. `Errc::store_unreachable` may pass: try again.
+  /// True when only processes of this host can meet here.
+  [[nodiscard]] virtual bool host_only() const { return false; }
+
+  /// Registers or renews. A new instance under an old name replaces it (a process that came back);
+  /// renewing where another instance has taken the name is `Errc::refused`.
+  /// `Errc::store_unreachable` may pass: try again.
   virtual Result<void> put(const std::string& group, const Entry& entry, Duration lease) = 0;
 
   /// Takes the entry away if it is still this instance's. Absence is success.
@@ -29,7 +34,8 @@ class Store {
   /// The live entries, sorted by name.
   [[nodiscard]] virtual Result<std::vector<Entry>> list(const std::string& group) = 0;
 
-  /// Returns when something may have changed since the last `list`, at the deadline, or after `interrupt`.
+  /// Returns when something may have changed since the last `list`, at the deadline, or after
+  /// `interrupt`.
   virtual Result<void> wait_for_change(const std::string& group, TimePoint deadline) = 0;
 
   /// Ends a `wait_for_change` that is under way, or else the next one.

@@ -15,16 +15,19 @@ struct Security {
   bool insecure = false;  ///< allow a non-loopback address without a secret
 };
 
-/// Bounds of what one proxy holds for others. When one is reached, senders wait or get an error; nothing is dropped.
+/// Bounds of what one proxy holds for others. When one is reached, senders wait or get an error;
+/// nothing is dropped.
 struct QueueLimits {
-  std::size_t peer_bytes = std::size_t{64} << 20;   ///< on the way to one peer and not yet taken by it
-  std::size_t inbox_messages = 65536;               ///< received and not yet taken by the program
+  std::size_t peer_bytes = std::size_t{64}
+                           << 20;      ///< on the way to one peer and not yet taken by it
+  std::size_t inbox_messages = 65536;  ///< received and not yet taken by the program
   std::size_t inbox_bytes = std::size_t{256} << 20;
 };
 
 /// What every driver is made from. The references outlive the driver: the proxy owns them.
 struct DriverContext {
-  const Entry& self;  ///< sent in the handshake; complete with all addresses before the first `connect`
+  const Entry&
+      self;  ///< sent in the handshake; complete with all addresses before the first `connect`
   const std::string& group;
   Doorbell& doorbell;
   const Clock& clock;

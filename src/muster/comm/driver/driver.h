@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "muster/base/buffer.h"
 #include "muster/base/clock.h"
@@ -20,16 +21,24 @@ namespace muster::comm {
 /// A proxy's own number for one instance of one peer. Never used again for another.
 using PeerId = StrongId<struct PeerIdTag, std::uint32_t>;
 
-enum class Departure : std::uint8_t { graceful, lost };
+enum class Departure : std::uint8_t {
+  graceful,  ///< it said goodbye
+  lost,      ///< its end of the connection is closed for good
+  silent,  ///< it has not answered for longer than the lease; it may yet, and then goes on where it
+           ///< was
+};
 
 /// Where a driver delivers. The proxy's router implements it.
 class DriverSink {
  public:
-  /// A peer that proved to be of this group knocks. The answer is the number under which its messages are to be delivered, or nothing
-  /// when it is not wanted. The sink may call `connect` of the same driver before it returns.
+  /// A peer that proved to be of this group knocks. The answer is the number under which its
+  /// messages are to be delivered, or nothing when it is not wanted. The sink may call `connect` of
+  /// the same driver before it returns.
   virtual std::optional<PeerId> on_hello(const Entry& peer) = 0;
   virtual void on_message(PeerId from, Message&& message) = 0;
-  /// Everything that the peer had sent was delivered before. Called once per peer.
+  /// Everything that the peer had sent was delivered before. Called once per peer, but for
+  /// `Departure::silent`, which may repeat after the peer was heard again. The sink may call
+  /// `disconnect` of the same driver before it returns.
   virtual void on_departure(PeerId peer, Departure departure, const std::string& why) = 0;
 
  protected:
@@ -42,7 +51,8 @@ enum class SendStatus : std::uint8_t {
   gone,  ///< the peer is not connected
 };
 
-/// Whether the receiver has room; when not, a driver keeps what has arrived where it is, so that senders come to wait.
+/// Whether the receiver has room; when not, a driver keeps what has arrived where it is, so that
+/// senders come to wait.
 enum class Intake : bool { closed, open };
 
 /// Memory that a driver lends for a body, so that sending it needs no copy.
@@ -61,12 +71,14 @@ struct DriverCounters {
   std::uint64_t stale = 0;      ///< dropped: for or from an earlier instance, or repeated
 };
 
-/// Moves messages between this proxy and its peers, in order and at most once per pair of instances. A driver is a state machine with
-/// I/O: it has no thread that calls back. All functions but `ready` and `data_fd`/`control_fd` are called with the proxy's lock held;
-/// `ready` and `poll` only by the one thread that is the poller at that time.
+/// Moves messages between this proxy and its peers, in order and at most once per pair of
+/// instances. A driver is a state machine with I/O: it has no thread that calls back. All functions
+/// but `ready` and `data_fd`/`control_fd` are called with the proxy's lock held; `ready` and `poll`
+/// only by the one thread that is the poller at that time.
 ///
-/// Wake-ups: a driver whose arrivals show on a file descriptor names it (`data_fd`); one whose arrivals show in memory rings the
-/// `Doorbell` that it was given. `control_fd` is watched by the proxy's background thread at all times (accepting, dying peers).
+/// Wake-ups: a driver whose arrivals show on a file descriptor names it (`data_fd`); one whose
+/// arrivals show in memory rings the `Doorbell` that it was given. `control_fd` is watched by the
+/// proxy's background thread at all times (accepting, dying peers).
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -79,6 +91,9 @@ class Driver {
   virtual Result<void> connect(PeerId peer, const Entry& entry) = 0;
   /// Forgets the peer: what was not delivered to it is dropped. Unknown peers are fine.
   virtual void disconnect(PeerId peer) = 0;
+
+  /// Before `disconnect`: the messages that are known not to have reached the peer, oldest first.
+  [[nodiscard]] virtual std::vector<Message> take_undelivered(PeerId /*peer*/) { return {}; }
 
   virtual SendStatus send(PeerId peer, const Message& message) = 0;
   /// Hands over what was held back to be sent together.
@@ -97,12 +112,14 @@ class Driver {
   [[nodiscard]] virtual int control_fd() const { return -1; }
   virtual void on_control(DriverSink& /*sink*/) {}
 
-  /// Memory from which `send` to any peer copies nothing, where the driver has such memory; else heap memory.
+  /// Memory from which `send` to any peer copies nothing, where the driver has such memory; else
+  /// heap memory.
   [[nodiscard]] virtual Result<WritableBuffer> allocate(std::size_t bytes);
 
   [[nodiscard]] virtual DriverCounters counters() const { return {}; }
 
-  /// Lets go of sockets and memory. Idempotent; the destructor calls it too. Does not wait: the proxy has waited for `drained`.
+  /// Lets go of sockets and memory. Idempotent; the destructor calls it too. Does not wait: the
+  /// proxy has waited for `drained`.
   virtual void close() = 0;
 };
 

@@ -1,10 +1,10 @@
 #include "muster/comm/message/body.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <atomic>
 #include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "muster/base/assert.h"
 
@@ -24,15 +24,17 @@ std::string_view to_string(BodyType type) {
 std::optional<std::size_t> array_bytes(const DType& dtype, std::span<const std::int64_t> shape) {
   std::size_t bytes = dtype.item_size();
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) return std::nullopt;
+    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes))
+      return std::nullopt;
   }
   return bytes;
 }
 
 Body Body::array(DType dtype, std::vector<std::int64_t> shape, Buffer elements) {
   if (array_bytes(dtype, shape) != elements.size()) {
-    throw std::invalid_argument(fmt::format("[Body::array] an array of {} with shape ({}) does not have {} bytes", dtype.str(),
-                                            fmt::join(shape, ", "), elements.size()));
+    throw std::invalid_argument(
+        fmt::format("[Body::array] an array of {} with shape ({}) does not have {} bytes",
+                    dtype.str(), fmt::join(shape, ", "), elements.size()));
   }
   Body body(BodyType::array, std::move(elements));
   body.extra_ = std::make_shared<const Extra>(Extra{std::move(dtype), std::move(shape), {}});
@@ -41,7 +43,8 @@ Body Body::array(DType dtype, std::vector<std::int64_t> shape, Buffer elements) 
 
 Body Body::python(Buffer pickle, std::vector<Buffer> out_of_band) {
   Body body(BodyType::python, std::move(pickle));
-  if (!out_of_band.empty()) body.extra_ = std::make_shared<const Extra>(Extra{{}, {}, std::move(out_of_band)});
+  if (!out_of_band.empty())
+    body.extra_ = std::make_shared<const Extra>(Extra{{}, {}, std::move(out_of_band)});
   return body;
 }
 
@@ -53,24 +56,30 @@ std::size_t Body::size() const {
 
 std::string_view Body::text() const {
   if (type_ != BodyType::text && type_ != BodyType::json) {
-    throw std::invalid_argument(fmt::format("[Body::text] the body is {}, not text or json", to_string(type_)));
+    throw std::invalid_argument(
+        fmt::format("[Body::text] the body is {}, not text or json", to_string(type_)));
   }
   return main_.text();
 }
 
 const DType& Body::dtype() const {
-  if (type_ != BodyType::array) throw std::invalid_argument(fmt::format("[Body::dtype] the body is {}, not an array", to_string(type_)));
+  if (type_ != BodyType::array)
+    throw std::invalid_argument(
+        fmt::format("[Body::dtype] the body is {}, not an array", to_string(type_)));
   return extra_->dtype;
 }
 
 const std::vector<std::int64_t>& Body::shape() const {
-  if (type_ != BodyType::array) throw std::invalid_argument(fmt::format("[Body::shape] the body is {}, not an array", to_string(type_)));
+  if (type_ != BodyType::array)
+    throw std::invalid_argument(
+        fmt::format("[Body::shape] the body is {}, not an array", to_string(type_)));
   return extra_->shape;
 }
 
 void Body::require_array(const DType& dtype) const {
   if (this->dtype() != dtype) {
-    throw std::invalid_argument(fmt::format("[Body::elements] the array holds {}, not {}", this->dtype().str(), dtype.str()));
+    throw std::invalid_argument(fmt::format("[Body::elements] the array holds {}, not {}",
+                                            this->dtype().str(), dtype.str()));
   }
 }
 

@@ -10,7 +10,8 @@
 
 namespace muster::comm {
 
-/// The type of an array's elements, written as NumPy writes it: byte order, kind and size, such as "<f8", "|u1", "<M8[ns]".
+/// The type of an array's elements, written as NumPy writes it: byte order, kind and size, such as
+/// "<f8", "|u1", "<M8[ns]".
 class DType {
  public:
   DType() = default;
@@ -31,18 +32,57 @@ class DType {
   std::size_t item_size_ = 1;
 };
 
-template <> inline DType DType::of<bool>() { return {"|b1", 1}; }
-template <> inline DType DType::of<std::int8_t>() { return {"|i1", 1}; }
-template <> inline DType DType::of<std::int16_t>() { return {"<i2", 2}; }
-template <> inline DType DType::of<std::int32_t>() { return {"<i4", 4}; }
-template <> inline DType DType::of<std::int64_t>() { return {"<i8", 8}; }
-template <> inline DType DType::of<std::uint8_t>() { return {"|u1", 1}; }
-template <> inline DType DType::of<std::uint16_t>() { return {"<u2", 2}; }
-template <> inline DType DType::of<std::uint32_t>() { return {"<u4", 4}; }
-template <> inline DType DType::of<std::uint64_t>() { return {"<u8", 8}; }
-template <> inline DType DType::of<float>() { return {"<f4", 4}; }
-template <> inline DType DType::of<double>() { return {"<f8", 8}; }
-template <> inline DType DType::of<std::complex<float>>() { return {"<c8", 8}; }
-template <> inline DType DType::of<std::complex<double>>() { return {"<c16", 16}; }
+template <>
+inline DType DType::of<bool>() {
+  return {"|b1", 1};
+}
+template <>
+inline DType DType::of<std::int8_t>() {
+  return {"|i1", 1};
+}
+template <>
+inline DType DType::of<std::int16_t>() {
+  return {"<i2", 2};
+}
+template <>
+inline DType DType::of<std::int32_t>() {
+  return {"<i4", 4};
+}
+template <>
+inline DType DType::of<std::int64_t>() {
+  return {"<i8", 8};
+}
+template <>
+inline DType DType::of<std::uint8_t>() {
+  return {"|u1", 1};
+}
+template <>
+inline DType DType::of<std::uint16_t>() {
+  return {"<u2", 2};
+}
+template <>
+inline DType DType::of<std::uint32_t>() {
+  return {"<u4", 4};
+}
+template <>
+inline DType DType::of<std::uint64_t>() {
+  return {"<u8", 8};
+}
+template <>
+inline DType DType::of<float>() {
+  return {"<f4", 4};
+}
+template <>
+inline DType DType::of<double>() {
+  return {"<f8", 8};
+}
+template <>
+inline DType DType::of<std::complex<float>>() {
+  return {"<c8", 8};
+}
+template <>
+inline DType DType::of<std::complex<double>>() {
+  return {"<c16", 16};
+}
 
 }  // namespace muster::comm

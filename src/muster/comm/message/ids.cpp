@@ -1,8 +1,8 @@
 #include "muster/comm/message/ids.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
+
+#include <fmt/format.h>
 
 #include "muster/base/random.h"
 
@@ -29,7 +29,8 @@ std::optional<OriginId<Tag>> OriginId<Tag>::parse(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), dash, origin, 16);
   const auto second = std::from_chars(dash + 1, end, number, 16);
-  if (first.ec != std::errc{} || first.ptr != dash || second.ec != std::errc{} || second.ptr != end) return std::nullopt;
+  if (first.ec != std::errc{} || first.ptr != dash || second.ec != std::errc{} || second.ptr != end)
+    return std::nullopt;
   return OriginId{InstanceId(origin), number};
 }
 

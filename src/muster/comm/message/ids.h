@@ -12,13 +12,14 @@
 
 namespace muster::comm {
 
-/// One life of one proxy: random, never 0, and known only to those who may read the discovery store. A process that comes back
-/// under its old name has a new one.
+/// One life of one proxy: random, never 0, and known only to those who may read the discovery
+/// store. A process that comes back under its old name has a new one.
 using InstanceId = StrongId<struct InstanceIdTag>;
 
 [[nodiscard]] InstanceId new_instance_id();
 
-/// Who made an id, and the how-manieth it was there. Unique without coordination, and 16 bytes on the wire.
+/// Who made an id, and the how-manieth it was there. Unique without coordination, and 16 bytes on
+/// the wire.
 template <class Tag>
 struct OriginId {
   InstanceId origin;
@@ -41,8 +42,12 @@ class IdSource {
   explicit IdSource(InstanceId origin) : origin_(origin) {}
 
   [[nodiscard]] InstanceId origin() const { return origin_; }
-  [[nodiscard]] SessionId next_session() { return {origin_, sessions_.fetch_add(1, std::memory_order_relaxed)}; }
-  [[nodiscard]] MessageId next_message() { return {origin_, messages_.fetch_add(1, std::memory_order_relaxed)}; }
+  [[nodiscard]] SessionId next_session() {
+    return {origin_, sessions_.fetch_add(1, std::memory_order_relaxed)};
+  }
+  [[nodiscard]] MessageId next_message() {
+    return {origin_, messages_.fetch_add(1, std::memory_order_relaxed)};
+  }
 
  private:
   InstanceId origin_;

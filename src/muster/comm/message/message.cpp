@@ -2,7 +2,9 @@
 
 namespace muster::comm {
 
-std::string_view to_string(SessionType type) { return type == SessionType::task ? "task" : "notification"; }
+std::string_view to_string(SessionType type) {
+  return type == SessionType::task ? "task" : "notification";
+}
 
 std::string_view to_string(SessionStage stage) {
   switch (stage) {

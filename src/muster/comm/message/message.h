@@ -18,8 +18,8 @@ enum class SessionStage : std::uint8_t { request, receive, complete };
 [[nodiscard]] std::string_view to_string(SessionType type);
 [[nodiscard]] std::string_view to_string(SessionStage stage);
 
-/// What components pass to each other. A plain value: the proxy fills in the ids and the source when it is sent, and the source is
-/// always the name of the proxy that really sent it.
+/// What components pass to each other. A plain value: the proxy fills in the ids and the source
+/// when it is sent, and the source is always the name of the proxy that really sent it.
 struct Message {
   Name tag;
   Name source;
@@ -29,7 +29,8 @@ struct Message {
   MessageId message_id;
   SessionType session_type = SessionType::task;
   SessionStage session_stage = SessionStage::request;
-  /// Where a typed tag comes from ("package.module:Color.red" for a Python Enum), so that the receiver can restore it; mostly empty.
+  /// Where a typed tag comes from ("package.module:Color.red" for a Python Enum), so that the
+  /// receiver can restore it; mostly empty.
   Name tag_origin;
 };
 

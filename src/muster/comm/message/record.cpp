@@ -1,10 +1,10 @@
 #include "muster/comm/message/record.h"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <cstring>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "muster/base/assert.h"
 #include "muster/comm/errc.h"
@@ -12,9 +12,10 @@
 namespace muster::comm {
 namespace {
 
-// The fixed part, as it lies on the wire: little endian, no padding. What follows it, in this order, each part only where it is announced:
-// session origin, message origin (8 bytes each), sizes of the buffers after the first, extents of the array (8 bytes each), dtype, tag,
-// tag origin (text).
+// The fixed part, as it lies on the wire: little endian, no padding. What follows it, in this
+// order, each part only where it is announced: session origin, message origin (8 bytes each), sizes
+// of the buffers after the first, extents of the array (8 bytes each), dtype, tag, tag origin
+// (text).
 struct Fixed {
   std::uint32_t record_bytes;
   std::uint8_t flags;
@@ -30,7 +31,8 @@ struct Fixed {
   std::uint64_t first_bytes;
 };
 static_assert(sizeof(Fixed) == 40);
-static_assert(std::endian::native == std::endian::little, "records are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "records are written as they lie in memory");
 
 constexpr std::uint8_t kForeignSession = 1;
 constexpr std::uint8_t kForeignMessage = 2;
@@ -76,33 +78,48 @@ class Reader {
   ByteSpan bytes_;
 };
 
-tl::unexpected<Error> malformed(std::string message) { return fail(Errc::malformed, std::move(message)); }
+tl::unexpected<Error> malformed(std::string message) {
+  return fail(Errc::malformed, std::move(message));
+}
 
 std::size_t variable_bytes(const Fixed& fixed) {
-  const std::size_t origins = ((fixed.flags & kForeignSession) != 0 ? 1u : 0u) + ((fixed.flags & kForeignMessage) != 0 ? 1u : 0u);
-  return 8 * (origins + fixed.buffers - 1u + fixed.dimensions) + fixed.dtype_bytes + fixed.tag_bytes + fixed.tag_origin_bytes;
+  const std::size_t origins = ((fixed.flags & kForeignSession) != 0 ? 1u : 0u) +
+                              ((fixed.flags & kForeignMessage) != 0 ? 1u : 0u);
+  return 8 * (origins + fixed.buffers - 1u + fixed.dimensions) + fixed.dtype_bytes +
+         fixed.tag_bytes + fixed.tag_origin_bytes;
 }
 
 Result<void> check_fixed(const Fixed& fixed, std::size_t available) {
-  if (fixed.record_bytes != available) return malformed(fmt::format("a record says {} bytes and has {}", fixed.record_bytes, available));
-  if ((fixed.flags & ~kKnownFlags) != 0) return malformed(fmt::format("unknown record flags {:#x}", fixed.flags));
-  if (fixed.body_type > static_cast<std::uint8_t>(BodyType::python)) return malformed(fmt::format("unknown body type {}", fixed.body_type));
-  if (fixed.buffers == 0 || fixed.buffers > kMaxBuffers) return malformed(fmt::format("{} buffers", fixed.buffers));
-  if (fixed.dimensions > kMaxDimensions) return malformed(fmt::format("{} dimensions", fixed.dimensions));
-  if (fixed.tag_bytes > kMaxTagBytes || fixed.tag_origin_bytes > kMaxTagBytes) return malformed("the tag is too long");
-  if (sizeof(Fixed) + variable_bytes(fixed) != available) return malformed("the parts of a record do not add up to its length");
+  if (fixed.record_bytes != available)
+    return malformed(
+        fmt::format("a record says {} bytes and has {}", fixed.record_bytes, available));
+  if ((fixed.flags & ~kKnownFlags) != 0)
+    return malformed(fmt::format("unknown record flags {:#x}", fixed.flags));
+  if (fixed.body_type > static_cast<std::uint8_t>(BodyType::python))
+    return malformed(fmt::format("unknown body type {}", fixed.body_type));
+  if (fixed.buffers == 0 || fixed.buffers > kMaxBuffers)
+    return malformed(fmt::format("{} buffers", fixed.buffers));
+  if (fixed.dimensions > kMaxDimensions)
+    return malformed(fmt::format("{} dimensions", fixed.dimensions));
+  if (fixed.tag_bytes > kMaxTagBytes || fixed.tag_origin_bytes > kMaxTagBytes)
+    return malformed("the tag is too long");
+  if (sizeof(Fixed) + variable_bytes(fixed) != available)
+    return malformed("the parts of a record do not add up to its length");
   if (fixed.session_number == 0 || fixed.message_number == 0) return malformed("an id is 0");
   const auto type = static_cast<BodyType>(fixed.body_type);
-  if (type != BodyType::array && (fixed.dimensions != 0 || fixed.dtype_bytes != 0)) return malformed("a shape without an array");
-  if (type != BodyType::python && fixed.buffers != 1) return malformed("several buffers in a body that has one");
+  if (type != BodyType::array && (fixed.dimensions != 0 || fixed.dtype_bytes != 0))
+    return malformed("a shape without an array");
+  if (type != BodyType::python && fixed.buffers != 1)
+    return malformed("several buffers in a body that has one");
   return {};
 }
 
 Result<void> decode_session(const Fixed& fixed, Message& message) {
   const unsigned type = fixed.session & 0xFu;
   const unsigned stage = static_cast<unsigned>(fixed.session) >> 4u;
-  const unsigned last = type == static_cast<unsigned>(SessionType::task) ? static_cast<unsigned>(SessionStage::complete)
-                                                                         : static_cast<unsigned>(SessionStage::receive);
+  const unsigned last = type == static_cast<unsigned>(SessionType::task)
+                            ? static_cast<unsigned>(SessionStage::complete)
+                            : static_cast<unsigned>(SessionStage::receive);
   if (type > static_cast<unsigned>(SessionType::notification) || stage > last) {
     return malformed(fmt::format("session byte {:#04x} is no type and stage", fixed.session));
   }
@@ -113,12 +130,14 @@ Result<void> decode_session(const Fixed& fixed, Message& message) {
 
 Result<void> decode_sizes(const Fixed& fixed, Reader& reader, Record& record) {
   record.first_bytes = fixed.first_bytes;
-  if (record.first_bytes > kMaxBodyBytes) return malformed(fmt::format("a buffer of {} bytes", record.first_bytes));
+  if (record.first_bytes > kMaxBodyBytes)
+    return malformed(fmt::format("a buffer of {} bytes", record.first_bytes));
   std::uint64_t total = record.first_bytes;
   record.more_bytes.clear();
   for (unsigned i = 1; i < fixed.buffers; ++i) {
     const std::uint64_t bytes = reader.number();
-    if (bytes > kMaxBodyBytes || (total += bytes) > kMaxBodyBytes) return malformed("the buffers are larger than any body may be");
+    if (bytes > kMaxBodyBytes || (total += bytes) > kMaxBodyBytes)
+      return malformed("the buffers are larger than any body may be");
     record.more_bytes.push_back(bytes);
   }
   return {};
@@ -126,13 +145,15 @@ Result<void> decode_sizes(const Fixed& fixed, Reader& reader, Record& record) {
 
 Result<void> decode_array(const Fixed& fixed, Reader& reader, Record& record) {
   record.shape.clear();
-  for (unsigned i = 0; i < fixed.dimensions; ++i) record.shape.push_back(static_cast<std::int64_t>(reader.number()));
+  for (unsigned i = 0; i < fixed.dimensions; ++i)
+    record.shape.push_back(static_cast<std::int64_t>(reader.number()));
   const std::string_view dtype_text = reader.text(fixed.dtype_bytes);
   if (record.body_type != BodyType::array) return {};
   auto dtype = DType::parse(dtype_text);
   if (!dtype) return fail(std::move(dtype).error());
   record.dtype = *std::move(dtype);
-  if (array_bytes(record.dtype, record.shape) != record.first_bytes) return malformed("the array's shape and size differ");
+  if (array_bytes(record.dtype, record.shape) != record.first_bytes)
+    return malformed("the array's shape and size differ");
   return {};
 }
 
@@ -145,16 +166,20 @@ Name remembered(std::string_view text, Name& last) {
 
 Result<void> check_encodable(const Message& message) {
   if (message.tag.size() > kMaxTagBytes || message.tag_origin.size() > kMaxTagBytes) {
-    return malformed(fmt::format("the tag has {} bytes; at most {} can be sent", message.tag.size(), kMaxTagBytes));
+    return malformed(fmt::format("the tag has {} bytes; at most {} can be sent", message.tag.size(),
+                                 kMaxTagBytes));
   }
   if (message.body.buffer_count() > kMaxBuffers) {
-    return malformed(fmt::format("the body has {} buffers; at most {} can be sent", message.body.buffer_count(), kMaxBuffers));
+    return malformed(fmt::format("the body has {} buffers; at most {} can be sent",
+                                 message.body.buffer_count(), kMaxBuffers));
   }
   if (message.body.size() > kMaxBodyBytes) {
-    return malformed(fmt::format("the body has {} bytes; at most {} can be sent", message.body.size(), kMaxBodyBytes));
+    return malformed(fmt::format("the body has {} bytes; at most {} can be sent",
+                                 message.body.size(), kMaxBodyBytes));
   }
   if (message.body.type() == BodyType::array && message.body.shape().size() > kMaxDimensions) {
-    return malformed(fmt::format("the array has {} dimensions; at most {} can be sent", message.body.shape().size(), kMaxDimensions));
+    return malformed(fmt::format("the array has {} dimensions; at most {} can be sent",
+                                 message.body.shape().size(), kMaxDimensions));
   }
   return {};
 }
@@ -177,8 +202,10 @@ void encode_record(const Message& message, InstanceId sender, std::byte* out) {
   const bool foreign_message = message.message_id.origin != sender;
   const Fixed fixed{
       .record_bytes = static_cast<std::uint32_t>(record_bytes(message, sender)),
-      .flags = static_cast<std::uint8_t>((foreign_session ? kForeignSession : 0) | (foreign_message ? kForeignMessage : 0)),
-      .session = static_cast<std::uint8_t>(static_cast<unsigned>(message.session_type) | static_cast<unsigned>(message.session_stage) << 4u),
+      .flags = static_cast<std::uint8_t>((foreign_session ? kForeignSession : 0) |
+                                         (foreign_message ? kForeignMessage : 0)),
+      .session = static_cast<std::uint8_t>(static_cast<unsigned>(message.session_type) |
+                                           static_cast<unsigned>(message.session_stage) << 4u),
       .body_type = static_cast<std::uint8_t>(message.body.type()),
       .dtype_bytes = static_cast<std::uint8_t>(is_array ? message.body.dtype().str().size() : 0),
       .tag_bytes = static_cast<std::uint16_t>(message.tag.size()),
@@ -193,7 +220,8 @@ void encode_record(const Message& message, InstanceId sender, std::byte* out) {
   writer.value(fixed);
   if (foreign_session) writer.value(message.session_id.origin.value());
   if (foreign_message) writer.value(message.message_id.origin.value());
-  for (std::size_t i = 1; i < message.body.buffer_count(); ++i) writer.value(std::uint64_t{message.body.buffer(i).size()});
+  for (std::size_t i = 1; i < message.body.buffer_count(); ++i)
+    writer.value(std::uint64_t{message.body.buffer(i).size()});
   if (is_array) {
     for (const std::int64_t extent : message.body.shape()) writer.value(extent);
     writer.text(message.body.dtype().str());
@@ -209,19 +237,23 @@ std::uint64_t Record::total_bytes() const {
 }
 
 Message Record::finish(Buffer first, std::vector<Buffer> more) && {
-  MUSTER_ASSERT(first.size() == first_bytes && more.size() == more_bytes.size(), "drivers deliver the buffers that the record announces");
+  MUSTER_ASSERT(first.size() == first_bytes && more.size() == more_bytes.size(),
+                "drivers deliver the buffers that the record announces");
   switch (body_type) {
     case BodyType::bytes: message.body = Body::bytes(std::move(first)); break;
     case BodyType::text: message.body = Body::text(std::move(first)); break;
     case BodyType::json: message.body = Body::json(std::move(first)); break;
-    case BodyType::array: message.body = Body::array(std::move(dtype), std::move(shape), std::move(first)); break;
+    case BodyType::array:
+      message.body = Body::array(std::move(dtype), std::move(shape), std::move(first));
+      break;
     case BodyType::python: message.body = Body::python(std::move(first), std::move(more)); break;
   }
   return std::move(message);
 }
 
 Result<std::size_t> RecordDecoder::length(ByteSpan bytes) {
-  if (bytes.size() < sizeof(Fixed)) return malformed(fmt::format("{} bytes are too few for a record", bytes.size()));
+  if (bytes.size() < sizeof(Fixed))
+    return malformed(fmt::format("{} bytes are too few for a record", bytes.size()));
   std::uint32_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);
   if (length < sizeof(Fixed) || length > bytes.size() || length > kMaxRecordBytes) {
@@ -231,15 +263,18 @@ Result<std::size_t> RecordDecoder::length(ByteSpan bytes) {
 }
 
 Result<void> RecordDecoder::decode(ByteSpan bytes, Record& record) {
-  if (bytes.size() < sizeof(Fixed)) return malformed(fmt::format("{} bytes are too few for a record", bytes.size()));
+  if (bytes.size() < sizeof(Fixed))
+    return malformed(fmt::format("{} bytes are too few for a record", bytes.size()));
   Fixed fixed;
   std::memcpy(&fixed, bytes.data(), sizeof fixed);
   if (auto ok = check_fixed(fixed, bytes.size()); !ok) return ok;
   if (auto ok = decode_session(fixed, record.message); !ok) return ok;
   Reader reader(bytes.subspan(sizeof fixed));
   Message& message = record.message;
-  const InstanceId session_origin = (fixed.flags & kForeignSession) != 0 ? InstanceId(reader.number()) : sender_;
-  const InstanceId message_origin = (fixed.flags & kForeignMessage) != 0 ? InstanceId(reader.number()) : sender_;
+  const InstanceId session_origin =
+      (fixed.flags & kForeignSession) != 0 ? InstanceId(reader.number()) : sender_;
+  const InstanceId message_origin =
+      (fixed.flags & kForeignMessage) != 0 ? InstanceId(reader.number()) : sender_;
   message.session_id = {session_origin, fixed.session_number};
   message.message_id = {message_origin, fixed.message_number};
   record.body_type = static_cast<BodyType>(fixed.body_type);

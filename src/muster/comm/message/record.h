@@ -10,8 +10,9 @@
 
 namespace muster::comm {
 
-/// A record is everything about a message but its buffers and its two names: drivers write it into a ring or a frame, put the buffers
-/// where it suits them, and know the names from the handshake. The layout is specified in docs/internals/wire.md.
+/// A record is everything about a message but its buffers and its two names: drivers write it into
+/// a ring or a frame, put the buffers where it suits them, and know the names from the handshake.
+/// The layout is specified in docs/internals/wire.md.
 
 /// A longer tag is refused where the message is made; the decoder refuses it as malformed.
 inline constexpr std::size_t kMaxTagBytes = 1024;
@@ -25,30 +26,36 @@ inline constexpr std::size_t kMaxRecordBytes = 64 * 1024;
 /// Says what about a message cannot be put on the wire.
 [[nodiscard]] Result<void> check_encodable(const Message& message);
 
-/// How many bytes `encode_record` writes. `sender` is the instance whose ids need not be spelled out.
+/// How many bytes `encode_record` writes. `sender` is the instance whose ids need not be spelled
+/// out.
 [[nodiscard]] std::size_t record_bytes(const Message& message, InstanceId sender);
 
 /// Writes exactly `record_bytes(message, sender)` bytes at `out`.
 void encode_record(const Message& message, InstanceId sender, std::byte* out);
 
-/// A decoded record: the message without names and body, and what the body will be once its buffers are there.
+/// A decoded record: the message without names and body, and what the body will be once its buffers
+/// are there.
 struct Record {
   Message message;
   BodyType body_type = BodyType::bytes;
   DType dtype;
   std::vector<std::int64_t> shape;
-  std::uint64_t first_bytes = 0;             ///< size of the body's first buffer
-  std::vector<std::uint64_t> more_bytes;     ///< sizes of its further buffers
+  std::uint64_t first_bytes = 0;          ///< size of the body's first buffer
+  std::vector<std::uint64_t> more_bytes;  ///< sizes of its further buffers
 
   [[nodiscard]] std::size_t buffer_count() const { return 1 + more_bytes.size(); }
-  [[nodiscard]] std::uint64_t buffer_bytes(std::size_t index) const { return index == 0 ? first_bytes : more_bytes[index - 1]; }
+  [[nodiscard]] std::uint64_t buffer_bytes(std::size_t index) const {
+    return index == 0 ? first_bytes : more_bytes[index - 1];
+  }
   [[nodiscard]] std::uint64_t total_bytes() const;
-  /// Puts the body in place. The buffers have the announced sizes; `more` are those after the first.
+  /// Puts the body in place. The buffers have the announced sizes; `more` are those after the
+  /// first.
   [[nodiscard]] Message finish(Buffer first, std::vector<Buffer> more = {}) &&;
 };
 
-/// Reads the records of one sender. Every bound is checked; a bad record is `Errc::malformed` and changes nothing. Remembers the last
-/// tag, which most often is the next one too, so that it is not allocated again. Not thread-safe.
+/// Reads the records of one sender. Every bound is checked; a bad record is `Errc::malformed` and
+/// changes nothing. Remembers the last tag, which most often is the next one too, so that it is not
+/// allocated again. Not thread-safe.
 class RecordDecoder {
  public:
   explicit RecordDecoder(InstanceId sender) : sender_(sender) {}

@@ -1,8 +1,8 @@
 #include "muster/comm/message/record.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "muster/base/random.h"
 #include "muster/comm/errc.h"
@@ -34,7 +34,8 @@ Message round_trip(const Message& message) {
   const auto ok = RecordDecoder(kSender).decode(bytes, record);
   EXPECT_TRUE(ok.has_value()) << ok.error().message();
   std::vector<Buffer> more;
-  for (std::size_t i = 1; i < message.body.buffer_count(); ++i) more.push_back(message.body.buffer(i));
+  for (std::size_t i = 1; i < message.body.buffer_count(); ++i)
+    more.push_back(message.body.buffer(i));
   return std::move(record).finish(message.body.buffer(), std::move(more));
 }
 
@@ -50,8 +51,10 @@ void expect_same(const Message& a, const Message& b) {
 
 TEST(Record, BringsEveryKindOfBodyAcross) {
   const std::vector<double> numbers{1.5, 2.5, 3.5};
-  for (const Body& body : {Body(), Body::bytes(as_bytes("raw")), Body::text("text"), Body::json("{}"), Body::array<double>(numbers),
-                           Body::python(Buffer::copy_of(as_bytes("pickle")), {Buffer::copy_of(as_bytes("a")), Buffer()})}) {
+  for (const Body& body : {Body(), Body::bytes(as_bytes("raw")), Body::text("text"),
+                           Body::json("{}"), Body::array<double>(numbers),
+                           Body::python(Buffer::copy_of(as_bytes("pickle")),
+                                        {Buffer::copy_of(as_bytes("a")), Buffer()})}) {
     const Message message = sample(body);
     expect_same(round_trip(message), message);
   }
@@ -63,7 +66,8 @@ TEST(Record, SpellsOutIdsOfOthers) {
   message.session_type = SessionType::notification;
   message.session_stage = SessionStage::receive;
   message.tag_origin = "module:Tag.rollout";
-  EXPECT_EQ(record_bytes(message, kSender), record_bytes(sample(Body::text("x")), kSender) + 8 + message.tag_origin.size());
+  EXPECT_EQ(record_bytes(message, kSender),
+            record_bytes(sample(Body::text("x")), kSender) + 8 + message.tag_origin.size());
   expect_same(round_trip(message), message);
 }
 
@@ -78,7 +82,8 @@ TEST(Record, RefusesEveryTruncation) {
 }
 
 TEST(Record, SurvivesEveryFlippedByte) {
-  const auto original = encoded(sample(Body::python(Buffer::copy_of(as_bytes("p")), {Buffer::copy_of(as_bytes("abc"))})));
+  const auto original = encoded(
+      sample(Body::python(Buffer::copy_of(as_bytes("p")), {Buffer::copy_of(as_bytes("abc"))})));
   for (std::size_t at = 0; at < original.size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
       auto bytes = original;
@@ -112,7 +117,8 @@ TEST(SessionId, ReadsWhatItWrote) {
   const SessionId id{kOther, 42};
   EXPECT_EQ(id.str(), "0000000000000008-2a");
   EXPECT_EQ(SessionId::parse(id.str()), id);
-  for (const char* bad : {"", "8-2a", "0000000000000008", "0000000000000008-", "0000000000000008-2g", "000000000000000x-2a"}) {
+  for (const char* bad : {"", "8-2a", "0000000000000008", "0000000000000008-",
+                          "0000000000000008-2g", "000000000000000x-2a"}) {
     EXPECT_EQ(SessionId::parse(bad), std::nullopt) << bad;
   }
 }
@@ -120,11 +126,14 @@ TEST(SessionId, ReadsWhatItWrote) {
 TEST(DType, TakesNumPysNamesAndRefusesOthers) {
   EXPECT_EQ(DType::parse("<M8[ns]")->item_size(), 8u);
   EXPECT_EQ(DType::parse("<U3")->item_size(), 12u);
-  for (const char* bad : {"", "f8", "<O8", "<f", "<f8x", "<f8[ns]", "<f99999999"}) EXPECT_FALSE(DType::parse(bad).has_value()) << bad;
+  for (const char* bad : {"", "f8", "<O8", "<f", "<f8x", "<f8[ns]", "<f99999999"})
+    EXPECT_FALSE(DType::parse(bad).has_value()) << bad;
 }
 
 TEST(Body, RefusesAShapeThatDoesNotFit) {
-  EXPECT_THROW(static_cast<void>(Body::array(DType::of<double>(), {2}, Buffer::copy_of(as_bytes("short")))), std::invalid_argument);
+  EXPECT_THROW(
+      static_cast<void>(Body::array(DType::of<double>(), {2}, Buffer::copy_of(as_bytes("short")))),
+      std::invalid_argument);
   EXPECT_THROW(static_cast<void>(Body::text("x").elements<double>()), std::invalid_argument);
 }
 

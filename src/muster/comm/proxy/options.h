@@ -18,7 +18,8 @@ using Timeout = std::optional<Duration>;
 /// What happens when a peer goes away and comes back under its name.
 struct RejoinOptions {
   bool enabled = false;
-  /// How many peers of each type must be there before anything is sent; types that are not named need one.
+  /// How many peers of each type must be there before anything is sent; types that are not named
+  /// need one.
   std::map<std::string, std::size_t> minimal_peers;
   /// How long to wait for that many.
   Duration minimal_peers_timeout = std::chrono::seconds(300);
@@ -37,22 +38,26 @@ struct ProxyOptions {
   std::map<std::string, std::size_t> expected_peers;
   /// Unique within the group; made from the type when empty.
   std::string name;
-  /// "auto" (inproc in one process, shm on one host, zmq between hosts), or one driver for all peers.
+  /// "auto" (inproc in one process, shm on one host, zmq between hosts), or one driver for all
+  /// peers.
   std::string driver = "auto";
   /// Options of the drivers by name, such as {"zmq.host", "10.0.0.5"}; see docs/reference/proxy.md.
   std::map<std::string, std::string> driver_options;
-  /// Where peers find each other: empty or "file:PATH" on one host, "redis://HOST:PORT" between hosts.
+  /// Where peers find each other: empty or "file:PATH" on one host, "redis://HOST:PORT" between
+  /// hosts.
   std::string discovery;
   /// Instead of `discovery`: a store that the caller made.
   std::shared_ptr<Store> store;
   Duration join_timeout = std::chrono::seconds(100);
-  /// How long a peer may be silent before it counts as lost. Processes that die on this host are noticed at once.
+  /// How long a peer may be silent before it counts as lost. Processes that die on this host are
+  /// noticed at once.
   Duration lease = std::chrono::seconds(3);
   /// How long `close` waits until what was sent has arrived.
   Duration linger = std::chrono::seconds(2);
   /// How long a send waits for room in a full queue before it fails with `Errc::would_block`.
   Duration send_timeout = std::chrono::seconds(60);
-  /// The longest time that a waiting thread watches memory before it sleeps; less when that turns out not to pay.
+  /// The longest time that a waiting thread watches memory before it sleeps; less when that turns
+  /// out not to pay.
   Duration max_spin = std::chrono::microseconds(50);
   RejoinOptions rejoin;
   QueueLimits limits;

@@ -17,7 +17,8 @@ namespace muster::comm {
 /// What came back for requests that were sent.
 struct Replies {
   std::vector<Message> messages;
-  /// Peers that went away before they answered, once for each missing reply. Their replies will not come.
+  /// Peers that went away before they answered, once for each missing reply. Their replies will not
+  /// come.
   std::vector<Name> lost;
 };
 
@@ -32,11 +33,13 @@ struct ProxyCounters {
   DriverCounters drivers;        ///< summed over the drivers
 };
 
-/// A component's connection to its group: finds the expected peers, sends and receives, notices who dies and who comes back.
+/// A component's connection to its group: finds the expected peers, sends and receives, notices who
+/// dies and who comes back.
 ///
-/// Made by `join`, which returns when the expected peers are there; ends with `close` or the destructor, which wait at most the linger
-/// time. Thread-safe: several threads may send and receive at the same time. A proxy inherited through fork fails every call with
-/// `Errc::forked` and does nothing when it is destroyed.
+/// Made by `join`, which returns when the expected peers are there; ends with `close` or the
+/// destructor, which wait at most the linger time. Thread-safe: several threads may send and
+/// receive at the same time. A proxy inherited through fork fails every call with `Errc::forked`
+/// and does nothing when it is destroyed.
 class Proxy {
  public:
   [[nodiscard]] static Result<Proxy> join(ProxyOptions options);
@@ -56,38 +59,47 @@ class Proxy {
   /// The next message that no `receive_by_id` waits for; nothing when none came in time.
   [[nodiscard]] Result<std::optional<Message>> receive_once(Timeout timeout = {});
 
-  /// The messages of the given sessions, as many for each as it is named. Returns early with fewer at the timeout, or when all that are
-  /// missing are lost. Other messages stay for `receive_once`.
-  [[nodiscard]] Result<Replies> receive_by_id(std::span<const SessionId> sessions, Timeout timeout = {});
+  /// The messages of the given sessions, as many for each as it is named. Returns early with fewer
+  /// at the timeout, or when all that are missing are lost. Other messages stay for `receive_once`.
+  [[nodiscard]] Result<Replies> receive_by_id(std::span<const SessionId> sessions,
+                                              Timeout timeout = {});
 
-  /// Sends without waiting for a reply. Returns the session; first, the sessions of messages that were kept while the peer was away and
-  /// went out with this one. `Errc::pending` when the peer is away, whether or not the message was kept for it.
+  /// Sends without waiting for a reply. Returns the session; first, the sessions of messages that
+  /// were kept while the peer was away and went out with this one. `Errc::pending` when the peer is
+  /// away, whether or not the message was kept for it.
   Result<std::vector<SessionId>> isend(Message message);
   /// Sends and waits for the replies.
   Result<Replies> send(Message message, Timeout timeout = {});
 
   using DestinationBodies = std::vector<std::pair<Name, Body>>;
-  /// A message of its own for each destination. Peers that are away (with rejoin enabled) have no session in the result.
-  Result<std::vector<SessionId>> iscatter(Name tag, SessionType type, const DestinationBodies& destinations);
-  Result<Replies> scatter(Name tag, SessionType type, const DestinationBodies& destinations, Timeout timeout = {});
+  /// A message of its own for each destination. Peers that are away (with rejoin enabled) have no
+  /// session in the result.
+  Result<std::vector<SessionId>> iscatter(Name tag, SessionType type,
+                                          const DestinationBodies& destinations);
+  Result<Replies> scatter(Name tag, SessionType type, const DestinationBodies& destinations,
+                          Timeout timeout = {});
 
   /// One message for all peers of a type. The session is returned once for each of them.
-  Result<std::vector<SessionId>> ibroadcast(std::string_view peer_type, Name tag, SessionType type, Body body = {});
-  Result<Replies> broadcast(std::string_view peer_type, Name tag, SessionType type, Body body = {}, Timeout timeout = {});
+  Result<std::vector<SessionId>> ibroadcast(std::string_view peer_type, Name tag, SessionType type,
+                                            Body body = {});
+  Result<Replies> broadcast(std::string_view peer_type, Name tag, SessionType type, Body body = {},
+                            Timeout timeout = {});
 
-  /// Answers `message` in its session; with `Acknowledge::yes` only says that it arrived. An empty tag keeps the tag of the message.
-  /// `Errc::session_closed` when the session has ended.
-  Result<std::vector<SessionId>> reply(const Message& message, Name tag = {}, Body body = {}, Acknowledge acknowledge = Acknowledge::no);
-  /// Passes a message on within its session. An empty tag keeps the tag of the message.
-  Result<std::vector<SessionId>> forward(const Message& message, Name destination, Name tag = {}, Body body = {});
+  /// Answers `message` in its session; with `Acknowledge::yes` only says that it arrived. An empty
+  /// tag keeps the tag of the message. `Errc::session_closed` when the session has ended.
+  Result<std::vector<SessionId>> reply(const Message& message, Name tag = {}, Body body = {},
+                                       Acknowledge acknowledge = Acknowledge::no);
+  /// Passes a message on within its session; its tag and body too, unless others are given.
+  Result<std::vector<SessionId>> forward(const Message& message, Name destination, Name tag = {},
+                                         std::optional<Body> body = {});
 
   /// Memory for a body that is to be sent: on this host it is handed over without a copy.
   [[nodiscard]] Result<WritableBuffer> allocate(std::size_t bytes);
 
   [[nodiscard]] ProxyCounters counters() const;
 
-  /// Leaves the group: tells the peers, waits up to the linger time for what was sent, frees everything. Calls that wait in other threads
-  /// end with `Errc::closed`. Idempotent.
+  /// Leaves the group: tells the peers, waits up to the linger time for what was sent, frees
+  /// everything. Calls that wait in other threads end with `Errc::closed`. Idempotent.
   void close();
 
  private:

@@ -5,9 +5,10 @@
 
 namespace muster::comm {
 
-/// The life of a session, as one side sees it: a task goes request → receive → complete (the receipt may be left out), a notification
-/// request → receive. Says whether `next` may follow `now`: `Errc::session_closed` when the session has ended, `Errc::session_type` when
-/// the move is not one of that session type's.
+/// The life of a session, as one side sees it: a task goes request → receive → complete (the
+/// receipt may be left out), a notification request → receive. Says whether `next` may follow
+/// `now`: `Errc::session_closed` when the session has ended, `Errc::session_type` when the move is
+/// not one of that session type's.
 [[nodiscard]] Result<void> check_move(SessionType type, SessionStage now, SessionStage next);
 
 /// True in the last stage of a session.

@@ -21,10 +21,13 @@ Result<void> SessionTable::open(const Message& request, PeerId peer) {
   Slot& slot = mine_[index(request.session_id, peer) % kWindow];
   if (slot.holds(request.session_id, peer)) return {};  // sent again, as a cached message is
   if (open_tasks_ >= kMaxOpenTasks && request.session_type == SessionType::task) {
-    return fail(Errc::would_block, fmt::format("{} tasks wait for a reply; receive replies before sending more", open_tasks_));
+    return fail(
+        Errc::would_block,
+        fmt::format("{} tasks wait for a reply; receive replies before sending more", open_tasks_));
   }
   if (slot.waits_for_result()) aside_.emplace(Key{slot.session, slot.peer}, slot);
-  slot = Slot{request.session_id, request.message_id, peer, request.session_type, SessionStage::request};
+  slot = Slot{request.session_id, request.message_id, peer, request.session_type,
+              SessionStage::request};
   if (request.session_type == SessionType::task) ++open_tasks_;
   return {};
 }
@@ -35,7 +38,8 @@ SessionStage SessionTable::stage_of(const Message& request) const {
 }
 
 Result<void> SessionTable::reply(const Message& reply) {
-  if (auto ok = check_move(reply.session_type, stage_of(reply), reply.session_stage); !ok) return ok;
+  if (auto ok = check_move(reply.session_type, stage_of(reply), reply.session_stage); !ok)
+    return ok;
   Slot& slot = theirs_[index(reply.session_id, kNobody) % kWindow];
   const MessageId last = slot.holds(reply.session_id, kNobody) ? slot.last_message : MessageId{};
   slot = Slot{reply.session_id, last, kNobody, reply.session_type, reply.session_stage};
@@ -52,15 +56,18 @@ Arrival SessionTable::arrive(const Message& message, PeerId peer) {
     Slot& slot = theirs_[index(message.session_id, kNobody) % kWindow];
     if (slot.holds(message.session_id, kNobody)) {
       if (slot.last_message == message.message_id) return Arrival::duplicate;
-      slot.last_message = message.message_id;  // several requests in one session, as a forward makes them
+      slot.last_message =
+          message.message_id;  // several requests in one session, as a forward makes them
       return Arrival::fresh;
     }
-    slot = Slot{message.session_id, message.message_id, kNobody, message.session_type, SessionStage::request};
+    slot = Slot{message.session_id, message.message_id, kNobody, message.session_type,
+                SessionStage::request};
     return Arrival::fresh;
   }
   Slot* const slot = find_mine(message.session_id, peer);
   if (slot == nullptr) return Arrival::fresh;  // not ours (a forwarded session), or long forgotten
-  if (!check_move(slot->type, slot->stage, message.session_stage).has_value()) return Arrival::duplicate;
+  if (!check_move(slot->type, slot->stage, message.session_stage).has_value())
+    return Arrival::duplicate;
   slot->last_message = message.message_id;
   advance_mine(*slot, message.session_stage);
   return Arrival::fresh;

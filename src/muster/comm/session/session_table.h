@@ -16,13 +16,16 @@ enum class Arrival : std::uint8_t {
   duplicate,  ///< the same message again, or a stage that was reached before: drop it
 };
 
-/// Remembers where sessions stand, as one proxy sees them: those it opened (per peer, since a broadcast opens one with each) and those
-/// that others opened with it. Constant time and memory: the newest `kWindow` sessions of each kind live in a table of fixed size; a
-/// task of ours that is still open when its place is needed moves aside, anything else is forgotten. A pure state machine. Not thread-safe.
+/// Remembers where sessions stand, as one proxy sees them: those it opened (per peer, since a
+/// broadcast opens one with each) and those that others opened with it. Constant time and memory:
+/// the newest `kWindow` sessions of each kind live in a table of fixed size; a task of ours that is
+/// still open when its place is needed moves aside, anything else is forgotten. A pure state
+/// machine. Not thread-safe.
 class SessionTable {
  public:
   static constexpr std::size_t kWindow = 16384;
-  /// Tasks that were asked for and not yet answered. More is a leak in the program; `open` refuses them.
+  /// Tasks that were asked for and not yet answered. More is a leak in the program; `open` refuses
+  /// them.
   static constexpr std::size_t kMaxOpenTasks = std::size_t{1} << 20;
 
   SessionTable() : mine_(kWindow), theirs_(kWindow) {}
@@ -33,7 +36,8 @@ class SessionTable {
   Result<void> reply(const Message& reply);
   /// A reply could not be sent after all: the session is where it was before.
   void undo_reply(const Message& reply, SessionStage before);
-  /// The stage that we have reached in a session that another opened: what the next reply is checked against.
+  /// The stage that we have reached in a session that another opened: what the next reply is
+  /// checked against.
   [[nodiscard]] SessionStage stage_of(const Message& request) const;
 
   /// A request or a reply arrives from `peer`.
@@ -52,7 +56,9 @@ class SessionTable {
     SessionType type = SessionType::task;
     SessionStage stage = SessionStage::request;
 
-    [[nodiscard]] bool holds(const SessionId& id, PeerId with) const { return session == id && peer == with; }
+    [[nodiscard]] bool holds(const SessionId& id, PeerId with) const {
+      return session == id && peer == with;
+    }
     [[nodiscard]] bool waits_for_result() const;
   };
   struct Key {

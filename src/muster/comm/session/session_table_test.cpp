@@ -11,7 +11,8 @@ const InstanceId kMe(1);
 const InstanceId kOther(2);
 const PeerId kPeer(0);
 
-Message request(std::uint64_t number, SessionType type = SessionType::task, InstanceId origin = kMe) {
+Message request(std::uint64_t number, SessionType type = SessionType::task,
+                InstanceId origin = kMe) {
   Message message;
   message.session_id = {origin, number};
   message.message_id = {origin, number};
@@ -66,10 +67,12 @@ TEST(SessionTable, LetsAReplyBeTriedAgainWhenItCouldNotBeSent) {
 TEST(SessionTable, KeepsABroadcastApartByPeer) {
   SessionTable table;
   const Message task = request(1);
-  for (std::uint32_t peer = 0; peer < 3; ++peer) ASSERT_TRUE(table.open(task, PeerId(peer)).has_value());
+  for (std::uint32_t peer = 0; peer < 3; ++peer)
+    ASSERT_TRUE(table.open(task, PeerId(peer)).has_value());
   for (std::uint32_t peer = 0; peer < 3; ++peer) {
     EXPECT_EQ(table.arrive(reply_to(task, SessionStage::complete), PeerId(peer)), Arrival::fresh);
-    EXPECT_EQ(table.arrive(reply_to(task, SessionStage::complete), PeerId(peer)), Arrival::duplicate);
+    EXPECT_EQ(table.arrive(reply_to(task, SessionStage::complete), PeerId(peer)),
+              Arrival::duplicate);
   }
 }
 

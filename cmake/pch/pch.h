@@ -1,5 +1,5 @@
-// Precompiled for every module. Sources still include what they use: MUSTER_USE_PCH=OFF must build
-// too.
+// Precompiled once for all modules. Sources still include what they use: MUSTER_USE_PCH=OFF must
+// build too. too.
 #pragma once
 
 #include <algorithm>

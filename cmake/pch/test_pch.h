@@ -1,4 +1,4 @@
-// Precompiled for every test program.
+// Precompiled once for all test programs.
 #pragma once
 
 #include <gmock/gmock.h>

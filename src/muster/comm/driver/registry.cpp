@@ -1,0 +1,61 @@
+#include "muster/comm/driver/registry.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "muster/base/suggest.h"
+#include "muster/comm/driver/inproc/inproc.h"
+#include "muster/comm/errc.h"
+
+namespace muster::comm {
+namespace {
+
+constexpr std::array kRows{
+    DriverRow{"inproc", "proxies of one process, nothing is copied", false,
+              [](const DriverContext& context, const DriverOptionTexts&) {
+                return make_inproc_driver(context);
+              }},
+};
+
+Result<void> check_options(const DriverOptionTexts& options) {
+  for (const auto& [key, value] : options) {
+    const std::string_view driver = std::string_view(key).substr(0, key.find('.'));
+    const bool known = std::any_of(kRows.begin(), kRows.end(),
+                                   [&](const DriverRow& row) { return row.name == driver; });
+    if (!known)
+      return fail(Errc::driver_type, fmt::format("driver option '{}' names no driver", key));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const DriverRow> driver_rows() { return kRows; }
+
+Result<std::vector<std::unique_ptr<Driver>>> make_drivers(std::string_view name, bool host_only,
+                                                          const DriverContext& context,
+                                                          const DriverOptionTexts& options) {
+  if (auto ok = check_options(options); !ok) return fail(ok.error());
+  std::vector<std::unique_ptr<Driver>> drivers;
+  std::vector<std::string> names{"auto"};
+  for (const DriverRow& row : kRows) {
+    names.emplace_back(row.name);
+    if (name == "auto" ? row.between_hosts && host_only : row.name != name) continue;
+    auto driver = row.make(context, options);
+    if (!driver) return fail(driver.error().within(fmt::format("driver '{}'", row.name)));
+    drivers.push_back(*std::move(driver));
+  }
+  if (drivers.empty()) {
+    const std::string meant = nearest(name, names);
+    return fail(Errc::driver_type,
+                fmt::format("no driver is named '{}'{}; there are {}", name,
+                            meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant),
+                            fmt::join(names, ", ")));
+  }
+  return drivers;
+}
+
+}  // namespace muster::comm

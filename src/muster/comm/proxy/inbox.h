@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+
+#include "muster/comm/driver/context.h"
+#include "muster/comm/message/message.h"
+
+namespace muster::comm {
+
+/// Messages that arrived and that nobody has taken yet, in the order of their arrival. `take` finds
+/// those of one session without looking at the others: replies are indexed; requests, which are
+/// hardly ever asked for by session, are only counted by a hash of it, so that a stream of requests
+/// costs no index. Not thread-safe.
+class Inbox {
+ public:
+  explicit Inbox(const QueueLimits& limits)
+      : max_messages_(limits.inbox_messages), max_bytes_(limits.inbox_bytes) {}
+
+  /// True when senders should wait. A full inbox still takes what is pushed.
+  [[nodiscard]] bool full() const { return size_ >= max_messages_ || bytes_ >= max_bytes_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+  void push(Message&& message);
+  /// The oldest message.
+  [[nodiscard]] std::optional<Message> pop();
+  /// The oldest message of a session.
+  [[nodiscard]] std::optional<Message> take(const SessionId& session);
+
+ private:
+  struct Slot {
+    Message message;
+    bool taken = false;
+  };
+  using Filter = std::array<std::uint32_t, 4096>;
+
+  std::uint32_t& counter(const SessionId& session) {
+    return filter_[std::hash<SessionId>{}(session) % filter_.size()];
+  }
+  std::optional<std::uint64_t> find(const SessionId& session);
+  Message remove(Slot& slot);
+  void drop_taken_front();
+
+  std::size_t max_messages_;
+  std::size_t max_bytes_;
+  std::deque<Slot> slots_;
+  std::uint64_t first_ = 0;  // the sequence number of slots_.front()
+  std::unordered_map<SessionId, std::deque<std::uint64_t>> replies_;  // sequence numbers
+  Filter filter_{};  // waiting requests by hash of their session
+  std::size_t size_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace muster::comm

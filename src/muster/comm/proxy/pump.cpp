@@ -1,0 +1,265 @@
+#include "muster/comm/proxy/pump.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "muster/base/log.h"
+
+namespace muster::comm {
+namespace {
+
+// While the program comes back to receive at least this often, the background thread leaves the
+// polling to it.
+constexpr Duration kProgramIsActive = std::chrono::milliseconds(2);
+// How soon the background thread looks again whether it has to step in, when nobody polls right now
+// and when the program does.
+constexpr Duration kLookAgain = std::chrono::milliseconds(3);
+constexpr Duration kLookAgainWhileLed = std::chrono::milliseconds(10);
+// No sleep is longer: a lost wake-up would cost this much and not the job.
+constexpr Duration kLongestSleep = std::chrono::seconds(1);
+
+Result<void> add_to_epoll(int epoll, int fd, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+    return fail(system_error(errno, "watch a descriptor"));
+  return {};
+}
+
+void pause_cpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Not poll(2): it counts in milliseconds, which is too coarse for held-back messages.
+void poll_descriptors(pollfd* fds, nfds_t count, TimePoint until, TimePoint now) {
+  const auto left = std::max(until - now, Duration::zero());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  const timespec timeout{static_cast<time_t>(seconds.count()),
+                         static_cast<long>((left - seconds).count())};
+  ::ppoll(fds, count, &timeout, nullptr);
+}
+
+}  // namespace
+
+Pump::Pump(std::mutex& mutex, Router& router, std::vector<Driver*> drivers, Doorbell& doorbell,
+           Duration max_spin)
+    : mutex_(mutex),
+      router_(router),
+      drivers_(std::move(drivers)),
+      doorbell_(doorbell),
+      spin_(max_spin) {}
+
+Result<void> Pump::start() {
+  data_epoll_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+  control_epoll_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+  wake_event_ = FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!data_epoll_ || !control_epoll_ || !wake_event_)
+    return fail(system_error(errno, "make an event queue"));
+  if (auto ok = add_to_epoll(data_epoll_.get(), doorbell_.fd(), EPOLLIN); !ok) return ok;
+  if (auto ok = add_to_epoll(control_epoll_.get(), wake_event_.get(), EPOLLIN); !ok) return ok;
+  for (const Driver* const driver : drivers_) {
+    if (driver->data_fd() >= 0) {
+      if (auto ok = add_to_epoll(data_epoll_.get(), driver->data_fd(), EPOLLIN); !ok) return ok;
+    }
+    if (driver->control_fd() >= 0) {
+      if (auto ok = add_to_epoll(control_epoll_.get(), driver->control_fd(), EPOLLIN); !ok)
+        return ok;
+    }
+  }
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  return {};
+}
+
+void Pump::stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  {
+    const std::lock_guard lock(mutex_);
+    nudge();
+  }
+  thread_.join();
+}
+
+void Pump::wait(std::unique_lock<std::mutex>& lock, Deadline deadline) {
+  if (poller_ == Poller::none) return lead(lock, deadline);
+  const bool claims = poller_ == Poller::background;
+  if (claims) {
+    ++claimants_;
+    wake_background();
+  }
+  ++followers_;
+  const TimePoint longest = clock_.now() + kLongestSleep;
+  changed_.wait_until(lock, deadline ? std::min(*deadline, longest) : longest);
+  --followers_;
+  if (claims) --claimants_;
+}
+
+void Pump::lead(std::unique_lock<std::mutex>& lock, Deadline deadline) {
+  if (router_.poll() > 0) {
+    last_lead_ = clock_.now();
+    if (followers_ > 0) changed_.notify_all();
+    return;
+  }
+  poller_ = Poller::program;
+  const Deadline until =
+      earlier(earlier(deadline, router_.next_wakeup()), clock_.now() + kLongestSleep);
+  lock.unlock();
+  watch_drivers(until);
+  lock.lock();
+  router_.poll();
+  poller_ = Poller::none;
+  last_lead_ = clock_.now();
+  if (followers_ > 0) changed_.notify_all();
+}
+
+bool Pump::any_ready() const {
+  return std::any_of(drivers_.begin(), drivers_.end(),
+                     [](const Driver* driver) { return driver->ready(); });
+}
+
+bool Pump::uses_descriptors() const {
+  return std::any_of(drivers_.begin(), drivers_.end(),
+                     [](const Driver* driver) { return driver->data_fd() >= 0; });
+}
+
+void Pump::watch_drivers(Deadline deadline) {
+  const TimePoint start = clock_.now();
+  const TimePoint spin_until =
+      std::min(start + spin_.duration(), deadline.value_or(TimePoint::max()));
+  for (TimePoint now = start; now < spin_until; now = clock_.now()) {
+    for (int i = 0; i < 16; ++i) {
+      if (any_ready() || nudged_.load(std::memory_order_relaxed)) {
+        nudged_.store(false, std::memory_order_relaxed);
+        spin_.hit();
+        return;
+      }
+      pause_cpu();
+    }
+  }
+  const bool by_descriptor = uses_descriptors();
+  doorbell_.prepare(by_descriptor ? Doorbell::Sleep::on_fd : Doorbell::Sleep::on_word);
+  if (!any_ready() && !nudged_.load()) {
+    if (by_descriptor) {
+      pollfd slot{data_epoll_.get(), POLLIN, 0};
+      poll_descriptors(&slot, 1, *deadline, clock_.now());
+    } else {
+      doorbell_.sleep(deadline);
+    }
+    spin_.miss();
+  }
+  doorbell_.awake();
+  nudged_.store(false, std::memory_order_relaxed);
+}
+
+void Pump::nudge() {
+  nudged_.store(true);
+  doorbell_.ring();
+  wake_background();
+  changed_.notify_all();
+}
+
+void Pump::wake_background() {
+  const std::uint64_t one = 1;
+  // A full counter means that a wake-up is already waiting.
+  static_cast<void>(!::write(wake_event_.get(), &one, sizeof one));
+}
+
+void Pump::after_send() {
+  const Deadline due = router_.next_wakeup();
+  if (!due || background_until_ <= *due) return;
+  background_until_ = *due;
+  wake_background();
+}
+
+// ---- The background thread
+
+void Pump::run(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) serve(lock);
+}
+
+void Pump::serve(std::unique_lock<std::mutex>& lock) {
+  watch_processes();
+  const TimePoint now = clock_.now();
+  const bool program_polls =
+      poller_ == Poller::program || claimants_ > 0 || now - last_lead_ < kProgramIsActive;
+  const bool polls = poller_ == Poller::none && !program_polls;
+  const Deadline due = router_.next_wakeup();
+  const TimePoint latest = now + (polls                        ? kLongestSleep
+                                  : poller_ == Poller::program ? kLookAgainWhileLed
+                                                               : kLookAgain);
+  background_until_ = due ? std::min(*due, latest) : latest;
+  const TimePoint until = background_until_;
+  if (polls) poller_ = Poller::background;
+  lock.unlock();
+  sleep_in_background(until, polls);
+  lock.lock();
+  handle_control_events();
+  const bool due_now = due && *due <= clock_.now();
+  if (polls || (due_now && poller_ == Poller::none)) router_.poll();
+  if (polls) {
+    poller_ = Poller::none;
+    if (followers_ > 0) changed_.notify_all();
+  } else {
+    router_.flush();
+  }
+}
+
+void Pump::sleep_in_background(Deadline deadline, bool polling) {
+  std::array<pollfd, 2> slots{pollfd{control_epoll_.get(), POLLIN, 0},
+                              pollfd{data_epoll_.get(), POLLIN, 0}};
+  if (polling) doorbell_.prepare(Doorbell::Sleep::on_fd);
+  if (!polling || !any_ready())
+    poll_descriptors(slots.data(), polling ? 2 : 1, *deadline, clock_.now());
+  if (polling) doorbell_.awake();
+}
+
+void Pump::watch_processes() {
+  for (const auto& [peer, pid] : router_.take_watchable()) {
+    FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
+    if (!process) {
+      if (errno == ESRCH) router_.process_exited(peer);
+      continue;  // the lease and the socket tell, if later
+    }
+    const int fd = process.get();
+    if (add_to_epoll(control_epoll_.get(), fd, EPOLLIN).has_value())
+      processes_.emplace(fd, std::pair(peer, std::move(process)));
+  }
+}
+
+void Pump::handle_control_events() {
+  std::array<epoll_event, 16> events{};
+  const int count =
+      ::epoll_wait(control_epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  bool controls = false;
+  for (int i = 0; i < count; ++i) {
+    const int fd = events[static_cast<std::size_t>(i)].data.fd;
+    if (fd == wake_event_.get()) {
+      std::uint64_t value = 0;
+      static_cast<void>(!::read(fd, &value, sizeof value));
+    } else if (const auto it = processes_.find(fd); it != processes_.end()) {
+      router_.process_exited(it->second.first);
+      processes_.erase(it);
+    } else {
+      controls = true;
+    }
+  }
+  if (!controls) return;
+  router_.control();
+  changed_.notify_all();
+  nudged_.store(true);
+  doorbell_.ring();
+}
+
+}  // namespace muster::comm

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "muster/base/clock.h"
+#include "muster/base/result.h"
+#include "muster/comm/discovery/store.h"
+
+namespace muster::comm {
+
+/// Keeps one proxy's entry in the discovery store alive, and reports who else is there. Its own
+/// thread, because a store may take its time; while the store does not answer, nothing is reported
+/// and nobody counts as gone.
+class Registrar {
+ public:
+  struct Listener {
+    std::function<void(const std::vector<Entry>&)> on_list;
+    /// Another process took the name: this one is out of the group.
+    std::function<void(const Error&)> on_expelled;
+  };
+
+  Registrar(std::shared_ptr<Store> store, std::string group, const Entry& self, Duration lease,
+            Listener listener);
+  Registrar(const Registrar&) = delete;
+  Registrar& operator=(const Registrar&) = delete;
+  ~Registrar() { stop(); }
+
+  /// Registers, and fails if that does not work by the deadline.
+  Result<void> start(TimePoint deadline);
+  /// Takes the entry away, as far as the store answers. Idempotent.
+  void stop();
+
+ private:
+  void run(const std::stop_token& stop);
+  bool renew(TimePoint now);
+  void look();
+
+  std::shared_ptr<Store> store_;
+  std::string group_;
+  const Entry& self_;  // the proxy's, which outlives this
+  Duration lease_;
+  Listener listener_;
+  SteadyClock clock_;
+  TimePoint renew_at_;
+  bool reachable_ = true;  // for logging a change once
+  bool registered_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace muster::comm

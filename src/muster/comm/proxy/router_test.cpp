@@ -1,0 +1,325 @@
+#include "muster/comm/proxy/router.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "muster/comm/errc.h"
+
+namespace muster::comm {
+namespace {
+
+class ManualClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const override { return now_; }
+  void advance(Duration by) { now_ += by; }
+
+ private:
+  TimePoint now_{std::chrono::seconds(1)};
+};
+
+// Records what is sent and lets the test decide what happens.
+class ScriptedDriver final : public Driver {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "scripted"; }
+  [[nodiscard]] std::string address() const override { return "here"; }
+  Result<void> connect(PeerId peer, const Entry&) override {
+    connected.insert(peer);
+    return {};
+  }
+  void disconnect(PeerId peer) override { connected.erase(peer); }
+  SendStatus send(PeerId peer, const Message& message) override {
+    if (status == SendStatus::sent) sent.emplace_back(peer, message);
+    return status;
+  }
+  [[nodiscard]] std::vector<Message> take_undelivered(PeerId) override {
+    return std::move(undelivered);
+  }
+  void flush() override {}
+  [[nodiscard]] bool drained(PeerId) const override { return true; }
+  [[nodiscard]] bool ready() const override { return false; }
+  std::size_t poll(DriverSink&, Intake) override { return 0; }
+  void close() override {}
+
+  std::set<PeerId> connected;
+  std::vector<std::pair<PeerId, Message>> sent;
+  std::vector<Message> undelivered;
+  SendStatus status = SendStatus::sent;
+};
+
+class RouterTest : public testing::Test {
+ protected:
+  Router& make(RejoinOptions rejoin = {}, RouterFaults faults = {}) {
+    router_ = std::make_unique<Router>(
+        self, RouterOptions{std::move(rejoin), {}, std::chrono::seconds(3), faults}, clock,
+        std::vector<Driver*>{&driver});
+    return *router_;
+  }
+
+  static Entry entry(const std::string& name, std::uint64_t instance,
+                     const std::string& type = "actor") {
+    Entry result = local_entry(name, type);
+    result.instance = InstanceId(instance);
+    result.addresses = {{"scripted", "there"}};
+    return result;
+  }
+
+  // Sends a request and returns its session.
+  std::vector<SessionId> request(const std::string& destination, std::string_view text = "work") {
+    Message message;
+    message.tag = "do";
+    message.destination = destination;
+    message.body = Body::text(text);
+    std::vector<SessionId> sessions;
+    EXPECT_TRUE(router_->prepare(message).has_value());
+    if (router_->try_send(message, sessions) == Router::Step::away)
+      last_error = router_->keep(message);
+    return sessions;
+  }
+
+  Message reply_to(const SessionId& session, SessionStage stage = SessionStage::complete) {
+    Message message;
+    message.session_id = session;
+    message.message_id = {InstanceId(77), ++reply_number};
+    message.session_stage = stage;
+    return message;
+  }
+
+  ManualClock clock;
+  ScriptedDriver driver;
+  Entry self = entry("me", 1, "learner");
+  std::optional<Error> last_error;
+  std::uint64_t reply_number = 0;
+
+ private:
+  std::unique_ptr<Router> router_;
+};
+
+TEST_F(RouterTest, ConnectsToWhomTheStoreLists) {
+  Router& router = make();
+  router.update({entry("a", 10), entry("b", 11), self});
+  EXPECT_EQ(router.peers(), (std::map<Name, std::vector<Name>>{{"actor", {"a", "b"}}}));
+  EXPECT_EQ(driver.connected.size(), 2u);
+  EXPECT_EQ(router.type_of("a"), "actor");
+}
+
+TEST_F(RouterTest, SuggestsANameThatWasMistyped) {
+  Router& router = make();
+  router.update({entry("actor_1", 10)});
+  Message message;
+  message.destination = "actr_1";
+  const auto result = router.prepare(message);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_TRUE(result.error().is(Errc::peers_missing));
+  EXPECT_EQ(result.error().message(),
+            "no peer is named 'actr_1' (did you mean 'actor_1'?); known: actor_1");
+}
+
+TEST_F(RouterTest, GivesRepliesToWhoWaitsAndTheRestToTheInbox) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  const auto sessions = request("a");
+  Waiter waiter(sessions);
+  router.add(waiter);
+  Message other;
+  other.session_id = {InstanceId(10), 5};
+  other.message_id = {InstanceId(10), 5};
+  router.on_message(PeerId(0), std::move(other));
+  EXPECT_FALSE(waiter.done());
+  router.on_message(PeerId(0), reply_to(sessions[0]));
+  EXPECT_TRUE(waiter.done());
+  router.remove(waiter);
+  const auto left = router.pop();
+  ASSERT_TRUE(left.has_value());
+  EXPECT_EQ(left->source, "a");
+  EXPECT_EQ(left->destination, "me");
+  EXPECT_FALSE(router.pop().has_value());
+}
+
+TEST_F(RouterTest, FindsRepliesThatCameBeforeAnybodyAsked) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  const auto sessions = request("a");
+  router.on_message(PeerId(0), reply_to(sessions[0], SessionStage::receive));
+  router.on_message(PeerId(0), reply_to(sessions[0]));
+  Waiter waiter(std::vector{sessions[0], sessions[0]});
+  router.add(waiter);
+  EXPECT_TRUE(waiter.done());
+  router.remove(waiter);
+}
+
+TEST_F(RouterTest, DropsTheSameReplyTheSecondTime) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  const auto sessions = request("a");
+  router.on_message(PeerId(0), reply_to(sessions[0]));
+  router.on_message(PeerId(0), reply_to(sessions[0]));
+  EXPECT_EQ(router.inbox_size(), 1u);
+  EXPECT_EQ(router.counters().duplicates, 1u);
+}
+
+TEST_F(RouterTest, TellsAWaiterThatItsPeerDied) {
+  Router& router = make();
+  router.update({entry("a", 10), entry("b", 11)});
+  auto sessions = request("a");
+  for (const auto& session : request("b")) sessions.push_back(session);
+  Waiter waiter(sessions);
+  router.add(waiter);
+  router.on_departure(PeerId(0), Departure::lost, "killed");
+  EXPECT_FALSE(waiter.done());
+  router.on_message(PeerId(1), reply_to(sessions[1]));
+  EXPECT_TRUE(waiter.done());
+  router.remove(waiter);
+  EXPECT_EQ(waiter.take().lost, std::vector<Name>{"a"});
+}
+
+TEST_F(RouterTest, TellsItToWhoAsksLater) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  const auto sessions = request("a");
+  router.on_departure(PeerId(0), Departure::lost, "killed");
+  Waiter waiter(sessions);
+  router.add(waiter);
+  EXPECT_TRUE(waiter.done());
+  router.remove(waiter);
+  EXPECT_EQ(waiter.take().lost, std::vector<Name>{"a"});
+}
+
+TEST_F(RouterTest, RefusesToSendToTheDeadWithoutRejoin) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  router.on_departure(PeerId(0), Departure::lost, "killed");
+  EXPECT_TRUE(request("a").empty());
+  ASSERT_TRUE(last_error.has_value());
+  EXPECT_TRUE(last_error->is(Errc::peer_connection));
+  EXPECT_TRUE(router.peers().empty());
+}
+
+TEST_F(RouterTest, KeepsMessagesForAnAbsentPeerAndSendsThemFirst) {
+  Router& router = make({.enabled = true, .minimal_peers = {}, .cache_messages = true});
+  router.update({entry("a", 10)});
+  router.on_departure(PeerId(0), Departure::lost, "killed");
+  EXPECT_TRUE(request("a", "first").empty());
+  EXPECT_TRUE(last_error->is(Errc::pending));
+  router.update({entry("a", 20)});
+  EXPECT_EQ(request("a", "second").size(), 2u);
+  ASSERT_EQ(driver.sent.size(), 2u);
+  EXPECT_EQ(driver.sent[0].second.body.text(), "first");
+  EXPECT_EQ(driver.sent[1].second.body.text(), "second");
+  EXPECT_EQ(router.counters().rejoins, 1u);
+}
+
+TEST_F(RouterTest, RecoversWhatWasOnItsWayWhenThePeerDied) {
+  Router& router = make({.enabled = true, .minimal_peers = {}, .cache_messages = true});
+  router.update({entry("a", 10)});
+  request("a", "first");
+  driver.undelivered = {driver.sent[0].second};
+  driver.sent.clear();
+  router.on_departure(PeerId(0), Departure::lost, "killed");
+  router.update({entry("a", 20)});
+  EXPECT_EQ(request("a", "second").size(), 2u);
+  EXPECT_EQ(driver.sent[0].second.body.text(), "first");
+}
+
+TEST_F(RouterTest, RefusesMoreThanTheCacheHolds) {
+  Router& router =
+      make({.enabled = true, .minimal_peers = {}, .cache_messages = true, .cache_length = 2});
+  router.update({entry("a", 10)});
+  router.on_departure(PeerId(0), Departure::lost, "killed");
+  request("a");
+  request("a");
+  request("a");
+  EXPECT_TRUE(last_error->is(Errc::would_block)) << last_error->message();
+}
+
+TEST_F(RouterTest, DoesNotTakeBackANameThatCameBackTooOften) {
+  Router& router = make({.enabled = true, .minimal_peers = {}, .max_rejoins = 2});
+  for (std::uint64_t life = 0; life < 4; ++life) {
+    router.update({entry("a", 10 + life)});
+    if (!router.peers().empty())
+      router.on_departure(PeerId(static_cast<std::uint32_t>(life)), Departure::lost, "killed");
+  }
+  EXPECT_EQ(driver.connected.size(), 0u);
+  EXPECT_EQ(router.counters().rejoins, 2u);
+}
+
+TEST_F(RouterTest, ResumesASilentPeerAsItWas) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  router.update({});
+  EXPECT_TRUE(router.peers().empty());
+  EXPECT_EQ(driver.connected.size(), 1u) << "its queue must survive";
+  router.update({entry("a", 10)});
+  EXPECT_EQ(router.count("actor"), 1u);
+  clock.advance(std::chrono::hours(1));
+  router.poll();
+  EXPECT_EQ(router.count("actor"), 1u);
+}
+
+TEST_F(RouterTest, ForgetsASilentPeerInTheEnd) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  router.update({});
+  clock.advance(std::chrono::hours(1));
+  ASSERT_TRUE(router.next_wakeup().has_value());
+  router.poll();
+  EXPECT_TRUE(driver.connected.empty());
+  EXPECT_FALSE(router.next_wakeup().has_value());
+}
+
+TEST_F(RouterTest, DoesNotLetAnEarlierLifePushOutTheNewOne) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  router.update({entry("a", 20)});
+  EXPECT_EQ(router.on_hello(entry("a", 10)), std::nullopt);
+  EXPECT_EQ(router.on_hello(entry("a", 20)), PeerId(1));
+}
+
+TEST_F(RouterTest, TakesAPeerThatKnocksBeforeTheStoreShowsIt) {
+  Router& router = make();
+  EXPECT_EQ(router.on_hello(entry("early", 10)), PeerId(0));
+  router.update({});
+  EXPECT_EQ(router.count("actor"), 1u) << "the list may be older than the knock";
+}
+
+TEST_F(RouterTest, HearsTheLastWordsOfAProcessThatEnded) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  router.process_exited(PeerId(0));
+  Message last;
+  last.session_id = {InstanceId(10), 5};
+  last.message_id = {InstanceId(10), 5};
+  router.on_message(PeerId(0), std::move(last));
+  EXPECT_EQ(router.inbox_size(), 1u);
+  clock.advance(std::chrono::seconds(1));
+  router.poll();
+  EXPECT_EQ(router.count("actor"), 0u);
+}
+
+TEST_F(RouterTest, RefusesASecondReplyAndAllowsOneThatFailedToBeSentAgain) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  Message task;
+  task.tag = "do";
+  task.source = "a";
+  task.session_id = {InstanceId(10), 5};
+  task.message_id = {InstanceId(10), 5};
+  const SessionStage before = router.stage_of(task);
+  auto reply = router.make_reply(task, {}, {}, Acknowledge::no);
+  ASSERT_TRUE(reply.has_value());
+  router.undo_reply(*reply, before);
+  reply = router.make_reply(task, "done", {}, Acknowledge::yes);
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_EQ(reply->session_stage, SessionStage::receive);
+  EXPECT_EQ(reply->tag, "done");
+  EXPECT_TRUE(router.make_reply(task, {}, {}, Acknowledge::no).has_value());
+  const auto again = router.make_reply(task, {}, {}, Acknowledge::no);
+  ASSERT_FALSE(again.has_value());
+  EXPECT_TRUE(again.error().is(Errc::session_closed));
+  EXPECT_EQ(
+      again.error().message(),
+      "reply to 'do' from 'a': the task session has ended; 'complete' cannot follow 'complete'");
+}
+
+}  // namespace
+}  // namespace muster::comm
