@@ -16,8 +16,8 @@
 namespace muster::python {
 namespace {
 
-// Smaller buffers stay inside the pickle, and smaller arrays are copied out of the received memory: a
-// copy costs less than the bookkeeping, and what comes out is the program's own.
+// Smaller buffers stay inside the pickle, and smaller arrays are copied out of the received memory:
+// a copy costs less than the bookkeeping, and what comes out is the program's own.
 constexpr std::size_t kLargeBytes = 64 * 1024;
 
 /// A value that is to travel as JSON, for peers that are not written in Python.
@@ -28,8 +28,8 @@ struct Json {
 // ---- Arrays
 
 const comm::DType* plain_dtype(nb::handle dtype) {
-  // The dtypes of NumPy's own types are few and live as long as NumPy; those with units or lengths are
-  // made anew each time and looked up by their text.
+  // The dtypes of NumPy's own types are few and live as long as NumPy; those with units or lengths
+  // are made anew each time and looked up by their text.
   static nb::handle known = nb::dict().release();
   if (PyObject* const found = PyDict_GetItem(known.ptr(), dtype.ptr())) {
     return static_cast<const comm::DType*>(PyCapsule_GetPointer(found, nullptr));
@@ -41,7 +41,9 @@ const comm::DType* plain_dtype(nb::handle dtype) {
   constexpr Py_ssize_t kMaxKnown = 1024;
   if (PyDict_Size(known.ptr()) >= kMaxKnown) PyDict_Clear(known.ptr());
   auto kept = std::make_unique<comm::DType>(*parsed);
-  const nb::capsule capsule(kept.get(), [](void* p) noexcept { std::unique_ptr<comm::DType>(static_cast<comm::DType*>(p)); });
+  const nb::capsule capsule(kept.get(), [](void* p) noexcept {
+    std::unique_ptr<comm::DType>(static_cast<comm::DType*>(p));
+  });
   const comm::DType* const result = kept.release();
   if (PyDict_SetItem(known.ptr(), dtype.ptr(), capsule.ptr()) != 0) throw nb::python_error();
   return result;
@@ -74,7 +76,8 @@ std::optional<Buffer> hand_over(nb::handle array, const Buffer& elements) {
 std::optional<comm::Body> encode_array(nb::handle array) {
   const nb::object dtype = array.attr("dtype");
   const comm::DType* const plain = plain_dtype(dtype);
-  if (plain == nullptr || !nb::cast<bool>(array.attr("flags").attr("c_contiguous"))) return std::nullopt;
+  if (plain == nullptr || !nb::cast<bool>(array.attr("flags").attr("c_contiguous")))
+    return std::nullopt;
   std::vector<std::int64_t> shape;
   const nb::tuple extents = nb::borrow<nb::tuple>(array.attr("shape"));
   if (extents.size() > comm::kMaxDimensions) return std::nullopt;
@@ -91,7 +94,8 @@ std::optional<comm::Body> encode_array(nb::handle array) {
 
 nb::object new_array(nb::handle shape, nb::handle dtype, nb::handle memory) {
   std::array<PyObject*, 3> arguments = {shape.ptr(), dtype.ptr(), memory.ptr()};
-  PyObject* const array = PyObject_Vectorcall(Modules::get().ndarray.ptr(), arguments.data(), arguments.size(), nullptr);
+  PyObject* const array = PyObject_Vectorcall(Modules::get().ndarray.ptr(), arguments.data(),
+                                              arguments.size(), nullptr);
   if (array == nullptr) throw nb::python_error();
   return nb::steal(array);
 }
@@ -100,7 +104,8 @@ nb::object new_array(nb::handle shape, nb::handle dtype, nb::handle memory) {
 nb::object memory_for(const comm::Body& body, std::size_t index) {
   const Buffer& buffer = body.buffer(index);
   if (buffer.size() <= kLargeBytes || !buffer.owner()) {
-    return nb::steal(PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(buffer.data()), static_cast<Py_ssize_t>(buffer.size())));
+    return nb::steal(PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(buffer.data()),
+                                                   static_cast<Py_ssize_t>(buffer.size())));
   }
   const auto access = body.exclusive(index) ? Memory::Access::writable : Memory::Access::read_only;
   return nb::cast(Memory(buffer, access));
@@ -139,16 +144,20 @@ struct Collector {
 comm::Body encode_pickle(nb::handle value) {
   const nb::object collector = nb::cast(Collector());
   static const nb::handle protocol = nb::int_(5).release();
-  static const nb::handle names = nb::make_tuple(nb::str("protocol"), nb::str("buffer_callback")).release();
+  static const nb::handle names =
+      nb::make_tuple(nb::str("protocol"), nb::str("buffer_callback")).release();
   std::array<PyObject*, 3> arguments = {value.ptr(), protocol.ptr(), collector.ptr()};
-  const nb::object pickle = nb::steal(PyObject_Vectorcall(Modules::get().pickle_dumps.ptr(), arguments.data(), 1, names.ptr()));
+  const nb::object pickle = nb::steal(
+      PyObject_Vectorcall(Modules::get().pickle_dumps.ptr(), arguments.data(), 1, names.ptr()));
   if (!pickle.is_valid()) throw nb::python_error();
-  return comm::Body::python(buffer_of(pickle), std::move(nb::inst_ptr<Collector>(collector)->buffers));
+  return comm::Body::python(buffer_of(pickle),
+                            std::move(nb::inst_ptr<Collector>(collector)->buffers));
 }
 
 nb::object decode_pickle(const comm::Body& body) {
   auto* const data = const_cast<char*>(reinterpret_cast<const char*>(body.buffer().data()));
-  const nb::object stream = nb::steal(PyMemoryView_FromMemory(data, static_cast<Py_ssize_t>(body.buffer().size()), PyBUF_READ));
+  const nb::object stream = nb::steal(
+      PyMemoryView_FromMemory(data, static_cast<Py_ssize_t>(body.buffer().size()), PyBUF_READ));
   if (body.buffer_count() == 1) return Modules::get().pickle_loads(stream);
   nb::list buffers;
   for (std::size_t i = 1; i < body.buffer_count(); ++i) buffers.append(memory_for(body, i));
@@ -158,16 +167,19 @@ nb::object decode_pickle(const comm::Body& body) {
 // ---- JSON
 
 comm::Body encode_json(const Json& json) {
-  return comm::Body::json(buffer_of_text(Modules::get().json_dumps(json.value, nb::arg("ensure_ascii") = false)));
+  return comm::Body::json(
+      buffer_of_text(Modules::get().json_dumps(json.value, nb::arg("ensure_ascii") = false)));
 }
 
 nb::object decode_text(const Buffer& buffer) {
   const auto size = static_cast<Py_ssize_t>(buffer.size());
-  return nb::steal(PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(buffer.data()), size, "replace"));
+  return nb::steal(
+      PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(buffer.data()), size, "replace"));
 }
 
 nb::object decode_bytes(const Buffer& buffer) {
-  return nb::steal(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(buffer.data()), static_cast<Py_ssize_t>(buffer.size())));
+  return nb::steal(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(buffer.data()),
+                                             static_cast<Py_ssize_t>(buffer.size())));
 }
 
 }  // namespace
@@ -176,7 +188,8 @@ comm::Body encode_body(nb::handle value) {
   if (PyBytes_CheckExact(value.ptr())) return comm::Body::bytes(buffer_of(value));
   if (PyUnicode_CheckExact(value.ptr())) {
     // A lone surrogate has no UTF-8 form, but a pickle.
-    if (PyUnicode_AsUTF8AndSize(value.ptr(), nullptr) != nullptr) return comm::Body::text(buffer_of_text(value));
+    if (PyUnicode_AsUTF8AndSize(value.ptr(), nullptr) != nullptr)
+      return comm::Body::text(buffer_of_text(value));
     PyErr_Clear();
     return encode_pickle(value);
   }
@@ -205,14 +218,19 @@ nb::object draft_array(Buffer memory, nb::handle shape, nb::handle dtype) {
 
 void bind_body(nb::module_& module) {
   nb::class_<Json>(module, "Json",
-                   "A value that is to travel as JSON instead of a pickle, for peers that are not written in Python.\n\n"
-                   "The receiver finds the plain value in the body: ``Message(tag, me, peer, body=Json({\"lr\": 0.1}))``.")
+                   "A value that is to travel as JSON instead of a pickle, for peers that are not "
+                   "written in Python.\n\n"
+                   "The receiver finds the plain value in the body: ``Message(tag, me, peer, "
+                   "body=Json({\"lr\": 0.1}))``.")
       .def(nb::init<nb::object>(), nb::arg("value"))
       .def_ro("value", &Json::value, "The value itself.")
-      .def("__repr__", [](const Json& self) { return "Json(" + std::string(nb::repr(self.value).c_str()) + ")"; });
+      .def("__repr__", [](const Json& self) {
+        return "Json(" + std::string(nb::repr(self.value).c_str()) + ")";
+      });
 
   nb::class_<Collector>(module, "_Collector")
-      .def("__call__", [](Collector& self, nb::handle pickle_buffer) { return self.take(pickle_buffer); });
+      .def("__call__",
+           [](Collector& self, nb::handle pickle_buffer) { return self.take(pickle_buffer); });
 }
 
 }  // namespace muster::python

@@ -8,12 +8,14 @@ namespace muster::python {
 
 namespace nb = nanobind;
 
-/// What a Python value travels as: `bytes` and `memoryview` as bytes, `str` as text, `Json` as JSON, a C contiguous
-/// `numpy.ndarray` of plain elements as array, everything else as a pickle whose large buffers stay out of it. Nothing large
-/// is copied; what Python can still change is lent.
+/// What a Python value travels as: `bytes` and `memoryview` as bytes, `str` as text, `Json` as
+/// JSON, a C contiguous `numpy.ndarray` of plain elements as array, everything else as a pickle
+/// whose large buffers stay out of it. Nothing large is copied; what Python can still change is
+/// lent.
 [[nodiscard]] comm::Body encode_body(nb::handle value);
 
-/// The Python value of a received body. Large arrays stand on the received memory; they are writable where nobody else sees it.
+/// The Python value of a received body. Large arrays stand on the received memory; they are
+/// writable where nobody else sees it.
 [[nodiscard]] nb::object decode_body(const comm::Body& body);
 
 /// A writable array on memory that is handed over when the array is sent.

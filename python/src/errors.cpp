@@ -6,7 +6,8 @@
 namespace muster::python {
 namespace {
 
-// {code: exception class}, filled by muster.communication.exceptions. Lives as long as the interpreter.
+// {code: exception class}, filled by muster.communication.exceptions. Lives as long as the
+// interpreter.
 PyObject* classes_by_code = nullptr;
 
 nb::handle class_for(const std::error_code& code) {
@@ -22,8 +23,8 @@ nb::handle class_for(const std::error_code& code) {
 void raise(const Error& error) {
   throw_if_raised();
   const std::string& text = error.message();
-  const nb::object message = nb::steal(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  const nb::object message =
+      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
   PyErr_SetObject(class_for(error.code()).ptr(), message.ptr());
   throw nb::python_error();
 }

@@ -5,8 +5,8 @@
 namespace muster::python {
 namespace {
 
-// A stack that threads push to and the holder of the GIL takes as a whole. Lock-free, so that a fork
-// in the middle of a push leaves it usable.
+// A stack that threads push to and the holder of the GIL takes as a whole. Lock-free, so that a
+// fork in the middle of a push leaves it usable.
 std::atomic<Chore*> chores{nullptr};
 std::atomic<bool> announced{false};
 

@@ -8,11 +8,11 @@ namespace muster::python {
 
 namespace nb = nanobind;
 
-/// Work that needs the interpreter but arises where the GIL is not held, perhaps under a lock of the
-/// library or while the interpreter shuts down: letting go of a Python object, writing a log line.
-/// It is put aside without waiting and done by the next thread that holds the GIL and comes by:
-/// every call into the library, every waiting thread ten times a second, and the interpreter's own
-/// pending calls. So no foreign thread ever waits for the GIL.
+/// Work that needs the interpreter but arises where the GIL is not held, perhaps under a lock of
+/// the library or while the interpreter shuts down: letting go of a Python object, writing a log
+/// line. It is put aside without waiting and done by the next thread that holds the GIL and comes
+/// by: every call into the library, every waiting thread ten times a second, and the interpreter's
+/// own pending calls. So no foreign thread ever waits for the GIL.
 class Chore {
  public:
   virtual ~Chore() = default;

@@ -11,8 +11,8 @@ namespace {
 // Below this, copying costs less than keeping a Python object alive.
 constexpr std::size_t kCopyBytes = 4096;
 
-/// Keeps a Python object and its exported bytes, until the last buffer on them is gone, wherever that
-/// happens.
+/// Keeps a Python object and its exported bytes, until the last buffer on them is gone, wherever
+/// that happens.
 class Hold final : public Chore {
  public:
   explicit Hold(nb::handle object) : object_(object.inc_ref().ptr()) {}

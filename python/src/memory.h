@@ -17,7 +17,7 @@ class Memory {
   enum class Access : unsigned char {
     read_only,
     writable,  ///< nobody else sees the bytes
-    draft,     ///< to be filled and then sent: sending hands the bytes over and makes them read-only
+    draft,  ///< to be filled and then sent: sending hands the bytes over and makes them read-only
   };
 
   Memory(Buffer buffer, Access access) : buffer_(std::move(buffer)), access_(access) {}

@@ -15,8 +15,8 @@
 namespace muster::python {
 namespace {
 
-/// Makes the ids of messages that are made in Python before a proxy sees them. With the GIL held. A forked child starts anew, so
-/// that it never makes an id of its parent again.
+/// Makes the ids of messages that are made in Python before a proxy sees them. With the GIL held. A
+/// forked child starts anew, so that it never makes an id of its parent again.
 comm::IdSource& ids() {
   static std::uint64_t generation = fork_generation();
   static auto source = std::make_unique<comm::IdSource>(comm::new_instance_id());
@@ -103,7 +103,9 @@ int MessageObject::traverse(visitproc visit, void* argument) {
   return 0;
 }
 
-nb::object to_python(comm::Message&& message) { return nb::cast(SessionMessageObject(std::move(message))); }
+nb::object to_python(comm::Message&& message) {
+  return nb::cast(SessionMessageObject(std::move(message)));
+}
 
 namespace {
 
@@ -140,7 +142,9 @@ void fill(Object& message, nb::handle tag, Name source, Name destination, nb::ob
 template <class Id>
 Id parse_id(std::string_view text) {
   const auto id = Id::parse(text);
-  if (!id) throw nb::value_error(("'" + std::string(text) + "' is not an id such as 'f00dfeed00000001-2a'").c_str());
+  if (!id)
+    throw nb::value_error(
+        ("'" + std::string(text) + "' is not an id such as 'f00dfeed00000001-2a'").c_str());
   return *id;
 }
 
@@ -158,7 +162,8 @@ std::string describe(MessageObject& self, nb::handle python_self) {
   }
   if (nb::isinstance<SessionMessageObject>(python_self)) {
     append_field(text, "session_type", to_python(self.native().session_type));
-    append_field(text, "session_stage", to_python(self.native().session_type, self.native().session_stage));
+    append_field(text, "session_stage",
+                 to_python(self.native().session_type, self.native().session_stage));
   }
   return text;
 }
@@ -167,14 +172,17 @@ std::string describe(MessageObject& self, nb::handle python_self) {
 
 nb::tuple state_of(MessageObject& self) {
   const comm::Message& native = self.native();
-  return nb::make_tuple(self.tag(), native.source, native.destination, self.body(), self.session_id().str(), self.message_id().str(),
-                        to_python(native.session_type), to_python(native.session_type, native.session_stage));
+  return nb::make_tuple(self.tag(), native.source, native.destination, self.body(),
+                        self.session_id().str(), self.message_id().str(),
+                        to_python(native.session_type),
+                        to_python(native.session_type, native.session_stage));
 }
 
 template <class Object>
 void restore(Object* self, const nb::tuple& state) {
   Object* const message = new (self) Object();
-  fill(*message, state[0], nb::cast<Name>(state[1]), nb::cast<Name>(state[2]), nb::borrow(state[3]));
+  fill(*message, state[0], nb::cast<Name>(state[1]), nb::cast<Name>(state[2]),
+       nb::borrow(state[3]));
   comm::Message& native = message->native();
   native.session_id = parse_id<comm::SessionId>(text_of(state[4]));
   native.message_id = parse_id<comm::MessageId>(text_of(state[5]));
@@ -198,97 +206,139 @@ Arguments:
     payload: The same as ``body``, by its older name.)";
 
 void bind_plain_message(nb::module_& module) {
-  auto bound = nb::class_<MessageObject>(module, "Message", nb::dynamic_attr(), nb::is_weak_referenceable(), nb::type_slots(message_slots), kMessageDoc);
+  auto bound =
+      nb::class_<MessageObject>(module, "Message", nb::dynamic_attr(), nb::is_weak_referenceable(),
+                                nb::type_slots(message_slots), kMessageDoc);
   bound
       .def(
           "__init__",
-          [](MessageObject* self, nb::handle tag, Name source, Name destination, nb::object body, nb::object payload) {
-            fill(*new (self) MessageObject(), tag, std::move(source), std::move(destination), chosen_body(std::move(body), std::move(payload)));
+          [](MessageObject* self, nb::handle tag, Name source, Name destination, nb::object body,
+             nb::object payload) {
+            fill(*new (self) MessageObject(), tag, std::move(source), std::move(destination),
+                 chosen_body(std::move(body), std::move(payload)));
           },
-          nb::arg("tag"), nb::arg("source"), nb::arg("destination"), nb::arg("body") = nb::none(), nb::arg("payload") = nb::none(),
-          nb::sig("def __init__(self, tag: str | enum.Enum, source: str, destination: str, body: typing.Any = None, payload: typing.Any = "
+          nb::arg("tag"), nb::arg("source"), nb::arg("destination"), nb::arg("body") = nb::none(),
+          nb::arg("payload") = nb::none(),
+          nb::sig("def __init__(self, tag: str | enum.Enum, source: str, destination: str, body: "
+                  "typing.Any = None, payload: typing.Any = "
                   "None) -> None"))
       .def_prop_rw(
-          "tag", [](MessageObject& self) { return self.tag(); }, [](MessageObject& self, nb::handle tag) { self.set_tag(tag); },
-          nb::for_getter(nb::sig("def tag(self) -> str | enum.Enum")), nb::for_setter(nb::sig("def tag(self, tag: str | enum.Enum) -> None")),
+          "tag", [](MessageObject& self) { return self.tag(); },
+          [](MessageObject& self, nb::handle tag) { self.set_tag(tag); },
+          nb::for_getter(nb::sig("def tag(self) -> str | enum.Enum")),
+          nb::for_setter(nb::sig("def tag(self, tag: str | enum.Enum) -> None")),
           "What the message is about.")
       .def_prop_rw(
           "source", [](MessageObject& self) { return self.native().source; },
-          [](MessageObject& self, Name source) { self.native().source = std::move(source); }, "The name of the sender.")
+          [](MessageObject& self, Name source) { self.native().source = std::move(source); },
+          "The name of the sender.")
       .def_prop_rw(
           "destination", [](MessageObject& self) { return self.native().destination; },
-          [](MessageObject& self, Name destination) { self.native().destination = std::move(destination); }, "The name of the receiver.")
+          [](MessageObject& self, Name destination) {
+            self.native().destination = std::move(destination);
+          },
+          "The name of the receiver.")
       .def_prop_rw(
           "session_id", [](MessageObject& self) { return self.session_id().str(); },
-          [](MessageObject& self, std::string_view id) { self.native().session_id = parse_id<comm::SessionId>(id); },
+          [](MessageObject& self, std::string_view id) {
+            self.native().session_id = parse_id<comm::SessionId>(id);
+          },
           "Equal for a request and all that belongs to it.")
       .def_prop_rw(
           "message_id", [](MessageObject& self) { return self.message_id().str(); },
-          [](MessageObject& self, std::string_view id) { self.native().message_id = parse_id<comm::MessageId>(id); },
+          [](MessageObject& self, std::string_view id) {
+            self.native().message_id = parse_id<comm::MessageId>(id);
+          },
           "Different for every message.");
   for (const char* name : {"body", "payload"}) {
     bound.def_prop_rw(
-        name, [](MessageObject& self) { return self.body(); }, [](MessageObject& self, nb::object body) { self.set_body(std::move(body)); },
-        nb::arg("body").none(), nb::for_getter(nb::sig(name[0] == 'b' ? "def body(self) -> typing.Any" : "def payload(self) -> typing.Any")),
-        nb::for_setter(nb::sig(name[0] == 'b' ? "def body(self, body: typing.Any) -> None" : "def payload(self, body: typing.Any) -> None")),
+        name, [](MessageObject& self) { return self.body(); },
+        [](MessageObject& self, nb::object body) { self.set_body(std::move(body)); },
+        nb::arg("body").none(),
+        nb::for_getter(nb::sig(name[0] == 'b' ? "def body(self) -> typing.Any"
+                                              : "def payload(self) -> typing.Any")),
+        nb::for_setter(nb::sig(name[0] == 'b' ? "def body(self, body: typing.Any) -> None"
+                                              : "def payload(self, body: typing.Any) -> None")),
         "The contents. Those of a received message are decoded when they are first looked at.");
   }
   bound
       .def(
-          "reply", [](MessageObject& self, nb::handle tag, nb::object body) { self.reply(tag, std::move(body)); }, nb::arg("tag") = nb::none(),
-          nb::arg("body") = nb::none(), nb::sig("def reply(self, tag: str | enum.Enum | None = None, body: typing.Any = None) -> None"),
-          "Turns this message into the answer to itself: source and destination swap, the session stays. Without a tag the tag is kept; "
+          "reply",
+          [](MessageObject& self, nb::handle tag, nb::object body) {
+            self.reply(tag, std::move(body));
+          },
+          nb::arg("tag") = nb::none(), nb::arg("body") = nb::none(),
+          nb::sig("def reply(self, tag: str | enum.Enum | None = None, body: typing.Any = None) -> "
+                  "None"),
+          "Turns this message into the answer to itself: source and destination swap, the session "
+          "stays. Without a tag the tag is kept; "
           "without a body the answer has none (``None``).")
       .def(
-          "forward", [](MessageObject& self, Name destination, nb::handle tag, nb::object body) { self.forward(std::move(destination), tag, std::move(body)); },
+          "forward",
+          [](MessageObject& self, Name destination, nb::handle tag, nb::object body) {
+            self.forward(std::move(destination), tag, std::move(body));
+          },
           nb::arg("destination"), nb::arg("tag") = nb::none(), nb::arg("body") = nb::none(),
-          nb::sig("def forward(self, destination: str, tag: str | enum.Enum | None = None, body: typing.Any = None) -> None"),
-          "Addresses this message to another peer, in the same session. Without a tag or a body, those of the message are kept.")
-      .def("__repr__", [](nb::handle self) { return describe(*nb::inst_ptr<MessageObject>(self), self); });
+          nb::sig("def forward(self, destination: str, tag: str | enum.Enum | None = None, body: "
+                  "typing.Any = None) -> None"),
+          "Addresses this message to another peer, in the same session. Without a tag or a body, "
+          "those of the message are kept.")
+      .def("__repr__",
+           [](nb::handle self) { return describe(*nb::inst_ptr<MessageObject>(self), self); });
   bind_pickle<MessageObject>(bound);
-}
-
-void set_session(SessionMessageObject& message, nb::handle type, nb::handle stage) {
-  comm::Message& native = message.native();
-  native.session_type = session_type_of(type);
-  native.session_stage = session_stage_of(native.session_type, stage);
 }
 
 void bind_session_message(nb::module_& module) {
   auto bound = nb::class_<SessionMessageObject, MessageObject>(
       module, "SessionMessage",
-      "A message that knows where its session stands.\n\nEvery received message is one. A task is answered with a result "
+      "A message that knows where its session stands.\n\nEvery received message is one. A task is "
+      "answered with a result "
       "(request, receive, complete), a notification at most with a receipt (request, receive).");
   bound
       .def(
           "__init__",
-          [](SessionMessageObject* self, nb::handle tag, Name source, Name destination, nb::object body, nb::handle session_type,
-             nb::handle session_stage, nb::object payload) {
+          [](SessionMessageObject* self, nb::handle tag, Name source, Name destination,
+             nb::object body, nb::handle session_type, nb::handle session_stage,
+             nb::object payload) {
             SessionMessageObject message;
-            fill(message, tag, std::move(source), std::move(destination), chosen_body(std::move(body), std::move(payload)));
+            fill(message, tag, std::move(source), std::move(destination),
+                 chosen_body(std::move(body), std::move(payload)));
             comm::Message& native = message.native();
             if (!session_type.is_none()) native.session_type = session_type_of(session_type);
             native.session_stage = session_stage_of(native.session_type, session_stage);
             new (self) SessionMessageObject(std::move(message));
           },
-          nb::arg("tag"), nb::arg("source"), nb::arg("destination"), nb::arg("body") = nb::none(), nb::arg("session_type") = nb::none(),
-          nb::arg("session_stage") = nb::none(), nb::arg("payload") = nb::none(),
-          nb::sig("def __init__(self, tag: str | enum.Enum, source: str, destination: str, body: typing.Any = None, session_type: "
-                  "muster.communication.message.SessionType | None = None, session_stage: muster.communication.message.SessionStage | "
+          nb::arg("tag"), nb::arg("source"), nb::arg("destination"), nb::arg("body") = nb::none(),
+          nb::arg("session_type") = nb::none(), nb::arg("session_stage") = nb::none(),
+          nb::arg("payload") = nb::none(),
+          nb::sig("def __init__(self, tag: str | enum.Enum, source: str, destination: str, body: "
+                  "typing.Any = None, session_type: "
+                  "muster.communication.message.SessionType | None = None, session_stage: "
+                  "muster.communication.message.SessionStage | "
                   "None = None, payload: typing.Any = None) -> None"))
       .def_prop_rw(
-          "session_type", [](SessionMessageObject& self) { return to_python(self.native().session_type); },
-          [](SessionMessageObject& self, nb::handle type) { self.native().session_type = session_type_of(type); },
-          nb::for_getter(nb::sig("def session_type(self) -> muster.communication.message.SessionType")),
-          nb::for_setter(nb::sig("def session_type(self, type: muster.communication.message.SessionType) -> None")),
+          "session_type",
+          [](SessionMessageObject& self) { return to_python(self.native().session_type); },
+          [](SessionMessageObject& self, nb::handle type) {
+            self.native().session_type = session_type_of(type);
+          },
+          nb::for_getter(
+              nb::sig("def session_type(self) -> muster.communication.message.SessionType")),
+          nb::for_setter(nb::sig(
+              "def session_type(self, type: muster.communication.message.SessionType) -> None")),
           "Whether a result is expected (``TASK``) or not (``NOTIFICATION``).")
       .def_prop_rw(
-          "session_stage", [](SessionMessageObject& self) { return to_python(self.native().session_type, self.native().session_stage); },
+          "session_stage",
+          [](SessionMessageObject& self) {
+            return to_python(self.native().session_type, self.native().session_stage);
+          },
           [](SessionMessageObject& self, nb::handle stage) {
             self.native().session_stage = session_stage_of(self.native().session_type, stage);
           },
-          nb::for_getter(nb::sig("def session_stage(self) -> muster.communication.message.SessionStage")),
-          nb::for_setter(nb::sig("def session_stage(self, stage: muster.communication.message.SessionStage) -> None")),
+          nb::for_getter(
+              nb::sig("def session_stage(self) -> muster.communication.message.SessionStage")),
+          nb::for_setter(nb::sig(
+              "def session_stage(self, stage: muster.communication.message.SessionStage) -> None")),
           "How far the session is.");
   bind_pickle<SessionMessageObject>(bound);
 }

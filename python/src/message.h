@@ -10,8 +10,8 @@ namespace muster::python {
 
 namespace nb = nanobind;
 
-/// A message in Python: the library's message, with the body as Python knows it. A received body is decoded when somebody first
-/// looks at it, so that passing a message on costs nothing.
+/// A message in Python: the library's message, with the body as Python knows it. A received body is
+/// decoded when somebody first looks at it, so that passing a message on costs nothing.
 class MessageObject {
  public:
   MessageObject() = default;
@@ -34,7 +34,8 @@ class MessageObject {
   /// True after `reply`: what is sent is an answer in the session, not a request.
   [[nodiscard]] bool is_reply() const { return is_reply_; }
 
-  /// What is to be sent. A request that was sent before becomes a new one, with a session of its own.
+  /// What is to be sent. A request that was sent before becomes a new one, with a session of its
+  /// own.
   [[nodiscard]] comm::Message outgoing();
   /// The body as it travels.
   [[nodiscard]] comm::Body encoded_body() const;

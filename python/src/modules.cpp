@@ -11,8 +11,9 @@ nb::handle find(const char* module, const char* name) {
 
 const Modules& Modules::get() {
   static const Modules modules{
-      find("pickle", "dumps"), find("pickle", "loads"),  find("json", "dumps"), find("json", "loads"),
-      find("numpy", "ndarray"), find("numpy", "dtype"), find("enum", "Enum"),
+      find("pickle", "dumps"), find("pickle", "loads"),  find("json", "dumps"),
+      find("json", "loads"),   find("numpy", "ndarray"), find("numpy", "dtype"),
+      find("enum", "Enum"),
   };
   return modules;
 }

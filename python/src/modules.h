@@ -6,7 +6,8 @@ namespace muster::python {
 
 namespace nb = nanobind;
 
-/// Functions and types of Python's modules that every message may need, looked up once. Lives as long as the interpreter.
+/// Functions and types of Python's modules that every message may need, looked up once. Lives as
+/// long as the interpreter.
 struct Modules {
   nb::handle pickle_dumps, pickle_loads;
   nb::handle json_dumps, json_loads;

@@ -12,8 +12,8 @@ namespace {
 using comm::SessionStage;
 using comm::SessionType;
 
-// Members in the order of the C++ enumerations. Registered once, by muster.communication.message; they live as long as the
-// interpreter.
+// Members in the order of the C++ enumerations. Registered once, by muster.communication.message;
+// they live as long as the interpreter.
 std::array<nb::handle, 2> types;
 std::array<std::array<nb::handle, 3>, 2> stages;
 
@@ -25,7 +25,8 @@ bool same(nb::handle value, nb::handle member) {
 }
 
 [[noreturn]] void unsupported(const char* what, nb::handle value) {
-  const std::string text = std::string("Unsupported session ") + what + " " + nb::repr(value).c_str();
+  const std::string text =
+      std::string("Unsupported session ") + what + " " + nb::repr(value).c_str();
   raise(Error(make_error_code(comm::Errc::session_type), text));
 }
 
@@ -47,7 +48,8 @@ SessionType session_type_of(nb::handle member) {
 
 SessionStage session_stage_of(SessionType type, nb::handle member) {
   if (member.is_none()) return SessionStage::request;
-  for (const SessionStage stage : {SessionStage::request, SessionStage::receive, SessionStage::complete}) {
+  for (const SessionStage stage :
+       {SessionStage::request, SessionStage::receive, SessionStage::complete}) {
     if (same(member, stages[index(type)][static_cast<std::size_t>(stage)])) return stage;
   }
   unsupported(type == SessionType::task ? "stage for a task" : "stage for a notification", member);
@@ -57,12 +59,17 @@ void bind_session_enums(nb::module_& module) {
   module.def(
       "register_session_enums",
       [](nb::handle type, nb::handle task_stage, nb::handle notification_stage) {
-        const auto member = [](nb::handle of, const char* name) { return of.attr(name).cast<nb::object>().release(); };
+        const auto member = [](nb::handle of, const char* name) {
+          return of.attr(name).cast<nb::object>().release();
+        };
         types = {member(type, "TASK"), member(type, "NOTIFICATION")};
-        stages[0] = {member(task_stage, "REQUEST"), member(task_stage, "RECEIVE"), member(task_stage, "COMPLETE")};
-        stages[1] = {member(notification_stage, "REQUEST"), member(notification_stage, "RECEIVE"), nb::handle()};
+        stages[0] = {member(task_stage, "REQUEST"), member(task_stage, "RECEIVE"),
+                     member(task_stage, "COMPLETE")};
+        stages[1] = {member(notification_stage, "REQUEST"), member(notification_stage, "RECEIVE"),
+                     nb::handle()};
       },
-      nb::arg("session_type"), nb::arg("task_stage"), nb::arg("notification_stage"), "Sets the Enums of session types and stages.");
+      nb::arg("session_type"), nb::arg("task_stage"), nb::arg("notification_stage"),
+      "Sets the Enums of session types and stages.");
 }
 
 }  // namespace muster::python

@@ -12,7 +12,8 @@ namespace nb = nanobind;
 [[nodiscard]] nb::object to_python(comm::SessionType type);
 [[nodiscard]] nb::object to_python(comm::SessionType type, comm::SessionStage stage);
 
-/// Both throw MessageSessionTypeError for anything that is not a member (or, as a courtesy, the value of one).
+/// Both throw MessageSessionTypeError for anything that is not a member (or, as a courtesy, the
+/// value of one).
 [[nodiscard]] comm::SessionType session_type_of(nb::handle member);
 [[nodiscard]] comm::SessionStage session_stage_of(comm::SessionType type, nb::handle member);
 

@@ -66,7 +66,9 @@ nb::object restore(const Name& text, const Name& origin) {
   } catch (const nb::python_error& error) {
     if (!error.matches(PyExc_ImportError) && !error.matches(PyExc_AttributeError)) throw;
   }
-  log(LogLevel::warning, "comm", "the tag '{}' is a member of {}, which cannot be found here; it stays text", text.view(), origin.view());
+  log(LogLevel::warning, "comm",
+      "the tag '{}' is a member of {}, which cannot be found here; it stays text", text.view(),
+      origin.view());
   return to_str(text);
 }
 
@@ -78,7 +80,9 @@ Tag encode_tag(nb::handle tag) {
   if (const auto it = known.find(tag.ptr()); it != known.end()) return it->second.tag;
   if (!is_enum(tag)) {
     if (PyUnicode_Check(tag.ptr())) return {Name(text_of(tag)), {}};
-    throw nb::type_error(("a tag is a str or a member of an Enum, not " + std::string(nb::repr(tag).c_str())).c_str());
+    throw nb::type_error(
+        ("a tag is a str or a member of an Enum, not " + std::string(nb::repr(tag).c_str()))
+            .c_str());
   }
   if (known.size() >= kMaxKnown) known.clear();
   return known.emplace(tag.ptr(), Known{describe(tag), nb::borrow(tag)}).first->second.tag;

@@ -17,7 +17,8 @@ struct Tag {
 /// Of a `str` or a member of an Enum (its value is the text). Throws TypeError for other values.
 [[nodiscard]] Tag encode_tag(nb::handle tag);
 
-/// The member of the Enum again, found as pickle finds it; the text where there is none by that name.
+/// The member of the Enum again, found as pickle finds it; the text where there is none by that
+/// name.
 [[nodiscard]] nb::object decode_tag(const Name& text, const Name& origin);
 
 }  // namespace muster::python

@@ -37,10 +37,11 @@ class Buffer {
   [[nodiscard]] static Buffer take(std::vector<std::byte> bytes);
   /// Refers to `bytes`, which stay valid and unchanged while `owner` lives.
   [[nodiscard]] static Buffer share(ByteSpan bytes, std::shared_ptr<const void> owner);
-  /// Refers to `bytes`, which stay unchanged only until the call that the buffer is passed to returns: whoever keeps it for
-  /// longer keeps what `kept` gives.
+  /// Refers to `bytes`, which stay unchanged only until the call that the buffer is passed to
+  /// returns: whoever keeps it for longer keeps what `kept` gives.
   [[nodiscard]] static Buffer lend(ByteSpan bytes, std::shared_ptr<const void> owner);
-  /// Refers to `bytes`, which nothing but buffers of `owner` refers to: whoever holds all of those may change them.
+  /// Refers to `bytes`, which nothing but buffers of `owner` refers to: whoever holds all of those
+  /// may change them.
   [[nodiscard]] static Buffer give(std::span<std::byte> bytes, std::shared_ptr<const void> owner);
 
   [[nodiscard]] const std::byte* data() const noexcept {

@@ -1,10 +1,10 @@
 #include "muster/comm/message/body.h"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace muster::comm {
 namespace {

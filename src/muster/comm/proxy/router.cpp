@@ -356,11 +356,12 @@ Error Router::keep(const Message& message) {
                fmt::format("peer '{}' is away; the message is kept for it", member.name.view()));
 }
 
-Result<Message> Router::make_reply(const Message& message, Name tag, Body body,
+Result<Message> Router::make_reply(const Message& message, Tag tag, Body body,
                                    Acknowledge acknowledge) {
   Message reply;
-  reply.tag = tag.empty() ? message.tag : std::move(tag);
-  reply.tag_origin = reply.tag == message.tag ? message.tag_origin : Name();
+  if (tag.empty()) tag = Tag(message.tag, message.tag_origin);
+  reply.tag = std::move(tag.text);
+  reply.tag_origin = std::move(tag.origin);
   reply.destination = message.source;
   reply.body = std::move(body);
   reply.session_id = message.session_id;
