@@ -25,7 +25,7 @@ class LogLine final : public Chore {
     // Python's levels are 10 for debug, 20 for info, and so on.
     const int level = 10 * (static_cast<int>(level_) + 1);
     try {
-      nb::handle(writer)(level, to_str(area_), to_str(text_));
+      nb::borrow(writer)(level, to_str(area_), to_str(text_));
     } catch (nb::python_error& error) {
       error.discard_as_unraisable("writing a log line of muster");
     }

@@ -98,7 +98,7 @@ comm::Message MessageObject::outgoing() {
   return message;
 }
 
-int MessageObject::traverse(visitproc visit, void* argument) {
+int MessageObject::traverse(visitproc visit, void* arg) {
   Py_VISIT(body_.ptr());
   return 0;
 }
@@ -109,9 +109,9 @@ nb::object to_python(comm::Message&& message) {
 
 namespace {
 
-int traverse_message(PyObject* self, visitproc visit, void* argument) {
+int traverse_message(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  return nb::inst_ready(self) ? nb::inst_ptr<MessageObject>(self)->traverse(visit, argument) : 0;
+  return nb::inst_ready(self) ? nb::inst_ptr<MessageObject>(self)->traverse(visit, arg) : 0;
 }
 
 int clear_message(PyObject* self) {

@@ -4,7 +4,7 @@ namespace muster::python {
 namespace {
 
 nb::handle find(const char* module, const char* name) {
-  return nb::module_::import_(module).attr(name).release();
+  return nb::object(nb::module_::import_(module).attr(name)).release();
 }
 
 }  // namespace

@@ -10,7 +10,9 @@ namespace muster::python {
 
 namespace nb = nanobind;
 
-[[nodiscard]] inline nb::str to_str(std::string_view text) { return {text.data(), text.size()}; }
+[[nodiscard]] inline nb::str to_str(std::string_view text) {
+  return nb::str(text.data(), text.size());
+}
 
 /// The characters of a `str`, valid while it lives. Throws for other types.
 [[nodiscard]] inline std::string_view text_of(nb::handle text) {

@@ -60,7 +60,7 @@ void bind_session_enums(nb::module_& module) {
       "register_session_enums",
       [](nb::handle type, nb::handle task_stage, nb::handle notification_stage) {
         const auto member = [](nb::handle of, const char* name) {
-          return of.attr(name).cast<nb::object>().release();
+          return nb::object(of.attr(name)).release();
         };
         types = {member(type, "TASK"), member(type, "NOTIFICATION")};
         stages[0] = {member(task_stage, "REQUEST"), member(task_stage, "RECEIVE"),
