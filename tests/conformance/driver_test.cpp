@@ -18,6 +18,8 @@ struct Case {
   Station::Setup setup;
 };
 
+void PrintTo(const Case& one, std::ostream* out) { *out << one.label; }
+
 std::vector<Case> cases() {
   std::vector<Case> result;
   for (const DriverRow& row : driver_rows())
@@ -324,7 +326,7 @@ TEST_P(DriverConformance, DeliversRandomTrafficBetweenThreeExactlyOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, DriverConformance, testing::ValuesIn(cases()),
-                         [](const auto& info) { return info.param.label; });
+                         [](const auto& test) { return test.param.label; });
 
 }  // namespace
 }  // namespace muster::comm

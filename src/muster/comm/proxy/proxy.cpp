@@ -148,6 +148,7 @@ Result<void> Proxy::Impl::join() {
       store_, options_.group, self_, options_.lease,
       Registrar::Listener{[this](const std::vector<Entry>& entries) {
                             const std::lock_guard lock(mutex_);
+                            if (closing_) return;
                             const auto before = router_->membership_version();
                             router_->update(entries);
                             if (router_->membership_version() != before) pump_->nudge();
@@ -220,16 +221,10 @@ Result<void> Proxy::Impl::check_open() const {
 }
 
 void Proxy::Impl::close() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (closing_) return;
-    closing_ = true;
-    if (pump_) pump_->nudge();
-  }
-  if (registrar_) registrar_->stop();
-  if (!pump_) return;
-  {
-    Lock lock(mutex_);
+  Lock lock(mutex_);
+  if (std::exchange(closing_, true)) return;
+  if (pump_) {
+    pump_->nudge();
     const TimePoint until = clock_.now() + options_.linger;
     router_->flush();
     while (!router_->drained() && clock_.now() < until) pump_->wait(lock, until);
@@ -238,9 +233,12 @@ void Proxy::Impl::close() {
           "'{}' closes with messages that did not arrive within its linger time",
           self_.name.view());
     }
+    lock.unlock();
+    pump_->stop();
+    for (const auto& driver : drivers_) driver->close();
   }
-  pump_->stop();
-  for (const auto& driver : drivers_) driver->close();
+  // Last, so that the peers hear the goodbye before the entry is gone and know that it was one.
+  if (registrar_) registrar_->stop();
 }
 
 TimePoint Proxy::Impl::first_ask() const {

@@ -138,7 +138,7 @@ void Router::silence(PeerId id, const std::string& why) {
   peer.departs_at = clock_.now() + kForgetAfterLeases * options_.lease;
   ++membership_version_;
   report_lost(id);
-  log(LogLevel::warning, "comm", "peer '{}' is silent: {}", peer.member->name.view(), why);
+  log(LogLevel::info, "comm", "peer '{}' is silent: {}", peer.member->name.view(), why);
 }
 
 void Router::process_exited(PeerId id) {

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "muster/base/clock.h"
+#include "muster/base/result.h"
+#include "muster/comm/discovery/file/registration.h"
+#include "muster/runtime/fd.h"
+
+namespace muster::comm::file {
+
+/// A file that somebody keeps alive.
+struct LiveFile {
+  std::string name;
+  Registration registration;
+  TimePoint until;  ///< the end of its lease; a paused process lets it pass
+};
+
+/// The files of one group. Each is locked by who wrote it, is never changed (only its time of
+/// modification, which holds the end of the lease) and has a name that is used once. The folder
+/// appears with the first file and goes with the last.
+class GroupFolder {
+ public:
+  GroupFolder(std::filesystem::path root, std::string_view group);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  /// The live files whose names begin with the prefix. Removes those of the dead on the way.
+  [[nodiscard]] Result<std::vector<LiveFile>> scan(std::string_view prefix = {}) const;
+
+  /// Writes a file that appears whole and locked. It lives while the descriptor is open here.
+  [[nodiscard]] Result<FileDescriptor> write(const std::string& name, const std::string& text,
+                                             TimePoint until) const;
+
+  /// Moves the end of the lease. False if the file was removed.
+  [[nodiscard]] static bool renew(const FileDescriptor& file, TimePoint until);
+
+  /// Removes files, and the folder if it is empty then. What is absent already is fine.
+  void remove(const std::vector<std::string>& names) const;
+
+ private:
+  enum class Create : bool { no, yes };
+  [[nodiscard]] Result<FileDescriptor> open(Create create) const;
+
+  std::filesystem::path root_;
+  std::filesystem::path path_;
+};
+
+}  // namespace muster::comm::file
