@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "body.h"
+#include "endpoint.h"
 #include "errors.h"
 #include "events.h"
 #include "log.h"
@@ -24,4 +25,5 @@ NB_MODULE(_core, module) {
   muster::python::bind_message(module);
   muster::python::bind_proxy(module);
   muster::python::bind_events(module);
+  muster::python::bind_endpoint(module);
 }

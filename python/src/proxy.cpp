@@ -92,7 +92,10 @@ comm::Proxy::DestinationBodies encode_destinations(nb::iterable pairs) {
   for (nb::handle pair : pairs) {
     if (nb::len(pair) != 2)
       throw nb::value_error("each element of the list is a pair (destination, body)");
-    destinations.emplace_back(nb::cast<Name>(pair[0]), encode_body(pair[1]));
+    // As in a message: no body is an empty one.
+    nb::object body = nb::object(pair[1]);
+    if (body.is_none()) body = nb::dict();
+    destinations.emplace_back(nb::cast<Name>(pair[0]), encode_body(body));
   }
   return destinations;
 }
@@ -258,6 +261,7 @@ comm::ProxyOptions options_from(const nb::dict& given) {
   options.driver_options = nb::cast<Texts>(given["driver_options"]);
   options.discovery = nb::cast<std::string>(given["discovery"]);
   options.join_timeout = seconds(given["join_timeout"]);
+  options.store_timeout = seconds(given["store_timeout"]);
   options.lease = seconds(given["lease"]);
   options.linger = seconds(given["linger"]);
   options.send_timeout = seconds(given["send_timeout"]);

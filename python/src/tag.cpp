@@ -39,12 +39,18 @@ bool is_enum(nb::handle value) {
   return answer == 1;
 }
 
+nb::object text_form(const nb::object& value) {
+  nb::object text = nb::steal(PyObject_Str(value.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  return text;
+}
+
 Tag describe(nb::handle member) {
   const nb::object type = nb::borrow(member.type());
-  const auto text = [&](const char* name) { return nb::cast<std::string>(type.attr(name)); };
-  const std::string name = nb::cast<std::string>(nb::str(member.attr("name")));
-  return {Name(text_of(nb::str(member.attr("value")))),
-          Name(text("__module__") + ":" + text("__qualname__") + "." + name)};
+  const auto text = [](const nb::object& value) { return std::string(text_of(text_form(value))); };
+  return {Name(text(member.attr("value"))),
+          Name(text(type.attr("__module__")) + ":" + text(type.attr("__qualname__")) + "." +
+               text(member.attr("name")))};
 }
 
 nb::object find_member(std::string_view origin) {

@@ -50,6 +50,8 @@ struct ProxyOptions {
   /// Instead of `discovery`: a store that the caller made.
   std::shared_ptr<Store> store;
   Duration join_timeout = std::chrono::seconds(100);
+  /// How long of that the discovery store may be unreachable before joining fails.
+  Duration store_timeout = std::chrono::seconds(100);
   /// How long a peer may be silent before it counts as lost. Processes that die on this host are
   /// noticed at once.
   Duration lease = std::chrono::seconds(3);

@@ -1,5 +1,6 @@
 #include "muster/comm/proxy/proxy.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -160,7 +161,8 @@ Result<void> Proxy::Impl::join() {
                             log(LogLevel::error, "comm", "{}", ended_->message());
                             pump_->nudge();
                           }});
-  if (auto ok = registrar_->start(deadline, options_.interrupted); !ok)
+  if (auto ok = registrar_->start(std::min(deadline, clock_.now() + options_.store_timeout),
+                                 options_.interrupted); !ok)
     return fail(ok.error().within(fmt::format("join group '{}'", options_.group)));
   return wait_for_expected_peers(deadline);
 }

@@ -351,7 +351,10 @@ Error Router::keep(const Message& message) {
   const bool known = std::any_of(member.kept.begin(), member.kept.end(), [&](const Message& kept) {
     return kept.message_id == message.message_id;
   });
-  if (!known) member.kept.push_back(message);
+  if (!known) {
+    member.kept.push_back(message);
+    member.kept.back().body = message.body.kept();
+  }
   return error(Errc::pending,
                fmt::format("peer '{}' is away; the message is kept for it", member.name.view()));
 }
