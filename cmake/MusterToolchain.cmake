@@ -34,7 +34,7 @@ if(MUSTER_SANITIZE)
   add_link_options(-fsanitize=${MUSTER_SANITIZE})
 endif()
 
-# Warnings are errors for our code only; system headers are exempt.
+# For our code only; system headers are exempt.
 add_library(muster_warnings INTERFACE)
 target_compile_options(
   muster_warnings
@@ -51,7 +51,7 @@ target_compile_options(
             -Wfloat-conversion
             -Wimplicit-fallthrough
             -Wunused
-            -Werror)
+            $<$<BOOL:${MUSTER_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(
     muster_warnings

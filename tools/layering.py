@@ -8,6 +8,7 @@ name known modules and form no cycle. A test may include what its module may.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from pathlib import Path
@@ -97,10 +98,26 @@ def check(root: Path) -> list[str]:
     return declaration_errors(modules, source, root) + include_errors(modules, source, root)
 
 
+def built_errors(root: Path, modules_json: Path) -> list[str]:
+    """Guards against this script reading the DEPS differently than CMake does."""
+    declared = read_modules(root / "src" / "muster")
+    built = json.loads(modules_json.read_text(encoding="utf-8"))
+    return [
+        f"src/muster/{name}/CMakeLists.txt:1: CMake links {deps}, the DEPS say {declared.get(name)}"
+        for name, deps in built.items()
+        if deps != declared.get(name)
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT, help="repository root")
-    errors = check(parser.parse_args().root.resolve())
+    parser.add_argument("--built", type=Path, help="modules.json of a build, to compare with")
+    arguments = parser.parse_args()
+    root = arguments.root.resolve()
+    errors = check(root)
+    if arguments.built:
+        errors += built_errors(root, arguments.built)
     print("\n".join(errors), end="\n" if errors else "")
     return 1 if errors else 0
 

@@ -14,7 +14,9 @@
 
 #include "muster/comm/discovery/file/file_store.h"
 #include "muster/comm/discovery/memory/memory_store.h"
+#include "muster/comm/discovery/redis/redis_store.h"
 #include "muster/comm/errc.h"
+#include "tests/support/redis_server.h"
 #include "tests/support/temp_dir.h"
 
 namespace muster::comm {
@@ -51,6 +53,14 @@ class FileWorld final : public World {
 
  private:
   test::TempDir folder_;
+};
+
+class RedisWorld final : public World {
+ public:
+  std::unique_ptr<Store> open() override { return make_redis_store(server_.address()).value(); }
+
+ private:
+  test::RedisServer server_{{.tcp = false}};
 };
 
 struct Kind {
@@ -376,7 +386,8 @@ TEST_P(StoreTest, OneOfManyInstancesThatComeAtOnceStays) {
 TEST_P(StoreTest, DescribesItself) { EXPECT_FALSE(a_->description().empty()); }
 
 INSTANTIATE_TEST_SUITE_P(All, StoreTest,
-                         testing::Values(kind<MemoryWorld>("memory"), kind<FileWorld>("file")),
+                         testing::Values(kind<MemoryWorld>("memory"), kind<FileWorld>("file"),
+                                         kind<RedisWorld>("redis")),
                          [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

@@ -1,4 +1,6 @@
-from layering import check, find_cycle
+import json
+
+from layering import built_errors, check, find_cycle
 
 BASE = "muster_add_module(base\n  LINK fmt::fmt\n  SOURCES a.cpp)\n"
 CLUSTER = "muster_add_module(cluster\n  DEPS base\n  SOURCES planner.cpp)\n"
@@ -60,3 +62,11 @@ def test_a_cycle_of_dependencies_is_refused(make_tree):
 
 def test_a_diamond_is_no_cycle():
     assert find_cycle({"d": ["b", "c"], "b": ["a"], "c": ["a"], "a": []}) == []
+
+
+def test_what_cmake_links_must_be_what_is_declared(make_tree):
+    files = tree("")
+    files["modules.json"] = json.dumps({"base": [], "cluster": ["base", "engine"]})
+    root = make_tree(files)
+    (error,) = built_errors(root, root / "modules.json")
+    assert error.startswith("src/muster/cluster/CMakeLists.txt:1: CMake links")

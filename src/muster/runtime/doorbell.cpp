@@ -99,20 +99,37 @@ void Doorbell::awake() {
 
 void Doorbell::ring() { ring_page(page_, socket_, socket_name_); }
 
-RemoteDoorbell::RemoteDoorbell(Mapping page, FileDescriptor socket, std::string socket_name)
+RemoteDoorbell::RemoteDoorbell(Mapping page, std::shared_ptr<const FileDescriptor> socket,
+                               std::string socket_name)
     : page_(std::move(page)), socket_(std::move(socket)), socket_name_(std::move(socket_name)) {}
 
+Result<std::shared_ptr<const FileDescriptor>> RemoteDoorbell::ringing_socket() {
+  auto socket = datagram_socket();
+  if (!socket) return fail(socket.error());
+  return std::make_shared<const FileDescriptor>(*std::move(socket));
+}
+
 Result<RemoteDoorbell> RemoteDoorbell::open(FileDescriptor page_fd, std::string socket_name) {
+  auto socket = ringing_socket();
+  if (!socket) return fail(socket.error());
+  return open(std::move(page_fd), std::move(socket_name), *std::move(socket));
+}
+
+Result<RemoteDoorbell> RemoteDoorbell::open(FileDescriptor page_fd, std::string socket_name,
+                                            std::shared_ptr<const FileDescriptor> socket) {
   if (socket_name.empty() || socket_name.size() + 1 >= sizeof(sockaddr_un::sun_path)) {
     return fail(system_error(EINVAL, fmt::format("open the doorbell '{}'", socket_name)));
   }
+  const auto bytes = memory_file_bytes(page_fd.get());
+  if (!bytes) return fail(bytes.error());
+  if (*bytes != kPageBytes) {
+    return fail(system_error(EINVAL, fmt::format("open a doorbell of {} bytes", *bytes)));
+  }
   auto page = Mapping::map(page_fd.get(), kPageBytes);
   if (!page) return fail(page.error());
-  auto socket = datagram_socket();
-  if (!socket) return fail(socket.error());
-  return RemoteDoorbell(*std::move(page), *std::move(socket), std::move(socket_name));
+  return RemoteDoorbell(*std::move(page), std::move(socket), std::move(socket_name));
 }
 
-void RemoteDoorbell::ring() { ring_page(page_, socket_, socket_name_); }
+void RemoteDoorbell::ring() const { ring_page(page_, *socket_, socket_name_); }
 
 }  // namespace muster

@@ -57,16 +57,23 @@ class Doorbell {
 /// A doorbell of another process (or of this one), as a ringer holds it.
 class RemoteDoorbell {
  public:
-  /// Maps the page; takes the descriptor.
+  /// Maps the page, which may come from a stranger; takes the descriptor.
   [[nodiscard]] static Result<RemoteDoorbell> open(FileDescriptor page_fd, std::string socket_name);
+  /// The same with a socket of `ringing_socket()` that many doorbells share: with hundreds of peers,
+  /// descriptors are scarce.
+  [[nodiscard]] static Result<RemoteDoorbell> open(FileDescriptor page_fd, std::string socket_name,
+                                                   std::shared_ptr<const FileDescriptor> socket);
+  [[nodiscard]] static Result<std::shared_ptr<const FileDescriptor>> ringing_socket();
 
-  void ring();
+  /// Thread-safe. After the reason for the ring was published.
+  void ring() const;
 
  private:
-  RemoteDoorbell(Mapping page, FileDescriptor socket, std::string socket_name);
+  RemoteDoorbell(Mapping page, std::shared_ptr<const FileDescriptor> socket,
+                 std::string socket_name);
 
   Mapping page_;
-  FileDescriptor socket_;
+  std::shared_ptr<const FileDescriptor> socket_;
   std::string socket_name_;
 };
 

@@ -1,13 +1,13 @@
 #include "muster/runtime/poll.h"
 
-#include <algorithm>
 #include <ctime>
 
 namespace muster {
 
 bool poll_until(std::span<pollfd> slots, TimePoint deadline) {
   using std::chrono::seconds;
-  const Duration left = std::max(deadline - SteadyClock().now(), Duration::zero());
+  const TimePoint now = SteadyClock().now();
+  const Duration left = deadline > now ? deadline - now : Duration::zero();
   const auto whole = std::chrono::duration_cast<seconds>(left);
   const timespec timeout{static_cast<time_t>(whole.count()),
                          static_cast<long>((left - whole).count())};

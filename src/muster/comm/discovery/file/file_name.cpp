@@ -43,10 +43,23 @@ std::string encode(std::string_view text) {
   return name;
 }
 
+std::string group_folder_name(std::string_view group) { return "group." + encode(group); }
+
 std::string peer_prefix(std::string_view name) { return encode(name) + "."; }
 
 std::string fresh_file(std::string_view name, InstanceId instance) {
   return fmt::format("{}{:016x}.{:016x}", peer_prefix(name), instance.value(), secure_random_u64());
+}
+
+bool is_entry_file(std::string_view file) {
+  constexpr std::size_t kTail = 2 * (1 + 16);
+  if (file.size() <= kTail) return false;
+  const auto is_field = [](std::string_view text) {
+    return text.front() == '.' &&
+           text.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
+  };
+  const auto tail = file.substr(file.size() - kTail);
+  return is_field(tail.substr(0, kTail / 2)) && is_field(tail.substr(kTail / 2));
 }
 
 }  // namespace muster::comm::file

@@ -1,5 +1,6 @@
 #include "muster/comm/discovery/file/file_name.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace muster::comm::file {
@@ -27,6 +28,15 @@ TEST(FileName, FitsAndTellsLongNamesApart) {
 TEST(FileName, ANameThatBeginsAnotherSharesNoPrefix) {
   EXPECT_FALSE(fresh_file("actor_10", InstanceId(1)).starts_with(peer_prefix("actor_1")));
   EXPECT_TRUE(fresh_file("actor_1", InstanceId(1)).starts_with(peer_prefix("actor_1")));
+}
+
+TEST(FileName, KnowsItsOwn) {
+  EXPECT_TRUE(is_entry_file(fresh_file("a", InstanceId(1))));
+  EXPECT_TRUE(is_entry_file(fmt::format(".{}", fresh_file("", InstanceId(~0ull)))));
+  for (const char* other : {"", ".", "..", "notes.txt", "0000000000000001.0000000000000002",
+                            "a.0000000000000001.000000000000000G"}) {
+    EXPECT_FALSE(is_entry_file(other)) << other;
+  }
 }
 
 TEST(FileName, IsNeverUsedTwice) {

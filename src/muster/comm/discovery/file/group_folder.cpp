@@ -141,7 +141,7 @@ Result<std::vector<std::string>> names_in(const FileDescriptor& folder, std::str
   }
   while (const dirent* item = ::readdir(stream.get())) {
     const std::string_view name = item->d_name;
-    if (name != "." && name != ".." && name.starts_with(prefix)) names.emplace_back(name);
+    if (is_entry_file(name) && name.starts_with(prefix)) names.emplace_back(name);
   }
   return names;
 }
@@ -149,7 +149,7 @@ Result<std::vector<std::string>> names_in(const FileDescriptor& folder, std::str
 }  // namespace
 
 GroupFolder::GroupFolder(std::filesystem::path root, std::string_view group)
-    : root_(std::move(root)), path_(root_ / encode(group)) {}
+    : root_(std::move(root)), path_(root_ / group_folder_name(group)) {}
 
 // The descriptor is invalid if the folder is absent and shall not be made.
 Result<FileDescriptor> GroupFolder::open(Create create) const {

@@ -1,0 +1,291 @@
+// The side of the driver that deals with connections: who comes, who goes.
+#include <algorithm>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "muster/base/log.h"
+#include "muster/comm/driver/shm/driver_impl.h"
+#include "muster/comm/errc.h"
+
+namespace muster::comm::shm {
+namespace {
+
+// Nobody needs more; more would be an attempt to use up our descriptors.
+constexpr std::size_t kMaxArrivals = 1024;
+
+}  // namespace
+
+Result<void> ShmDriver::connect(PeerId id, const Entry& entry) {
+  if (closed_) return fail(Errc::closed, "the shm driver is closed");
+  const auto address = entry.addresses.find("shm");
+  if (address == entry.addresses.end()) {
+    return fail(Errc::socket_type, fmt::format("peer '{}' has no shm address", entry.name.view()));
+  }
+  Peer& peer = peers_[id];
+  if (peer.out || peer.ended) return {};
+  peer.name = entry.name;
+  auto out = Outbound::create(outbound_common_, entry, address->second, options_.ring_bytes);
+  if (out) {
+    peer.out = *std::move(out);
+    const auto connected = try_connect(id, peer);
+    note_change();
+    if (connected) return {};
+    out = fail(connected.error());
+    peer.out.reset();
+  }
+  if (!peer.in) peers_.erase(id);
+  return fail(out.error().within(fmt::format("connect to peer '{}' over shm", entry.name.view())));
+}
+
+Result<void> ShmDriver::try_connect(PeerId id, Peer& peer) {
+  const auto connected = peer.out->try_connect();
+  if (!connected) return fail(connected.error());
+  if (!*connected) {
+    connecting_.push_back(id);
+    retry_at_ = earlier(retry_at_, context_.clock.now() + kRetry);
+    return {};
+  }
+  watch(peer.out->socket().get(), Source::outbound, id.value());
+  if (const auto process = peer_process(peer.out->socket())) {
+    watch_process_of(id, peer, process->pid);
+  }
+  return {};
+}
+
+void ShmDriver::retry_connects() {
+  for (const PeerId id : std::exchange(connecting_, {})) {
+    const auto found = peers_.find(id);
+    if (found == peers_.end() || !found->second.out || found->second.out->connected()) continue;
+    if (auto connected = try_connect(id, found->second); !connected) {
+      end(id, found->second, connected.error().message());
+    }
+  }
+}
+
+// A process whose sockets a child inherited is dead although they stay open.
+void ShmDriver::watch_process_of(PeerId id, Peer& peer, pid_t pid) {
+  if (peer.process || pid <= 0) return;
+  auto process = watch_process(pid);
+  if (!process) return;
+  watch(process->get(), Source::process, id.value());
+  peer.process = std::make_shared<const FileDescriptor>(*std::move(process));
+}
+
+void ShmDriver::disconnect(PeerId id) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end()) return;
+  Peer peer = std::move(found->second);
+  peers_.erase(found);
+  std::erase(ended_, id);
+  drop(peer, Departure::graceful);
+  note_change();
+}
+
+void ShmDriver::drop(Peer& peer, Departure departure) {
+  if (peer.process) epoll_.remove(peer.process->get());
+  // Closing is not enough for epoll where a child process inherited the descriptor.
+  if (peer.out) epoll_.remove(peer.out->socket().get());
+  if (peer.out) peer.out->close(departure, peer.process);
+  if (peer.in) epoll_.remove(peer.in->socket().get());
+  if (peer.in) peer.in->close(departure);
+  peer.out.reset();
+  peer.in.reset();
+}
+
+void ShmDriver::on_control(DriverSink& sink) {
+  if (closed_) return;
+  const auto keys = epoll_.ready();
+  // Whoever died may have knocked before, and what it sent is to be delivered before its departure.
+  accept_arrivals();
+  read_arrivals(sink);
+  for (const std::uint64_t key : keys) {
+    const PeerId id(static_cast<std::uint32_t>(key));
+    switch (static_cast<Source>(key >> 32u)) {
+      case Source::listener:
+      case Source::arrival:
+        break;
+      case Source::outbound:
+        on_outbound(id);
+        break;
+      case Source::inbound:
+        on_inbound(id);
+        break;
+      case Source::process:
+        on_inbound(id);
+        on_outbound(id);
+        if (const auto peer = peers_.find(id); peer != peers_.end()) {
+          end(id, peer->second, "its process died");
+        }
+        break;
+    }
+  }
+  if (!ended_.empty()) report_departures(sink);
+}
+
+void ShmDriver::accept_arrivals() {
+  while (auto socket = accept_unix(listener_)) {
+    const auto process = peer_process(*socket);
+    if (!process || !may_connect(*process, ::geteuid()) || arrivals_.size() >= kMaxArrivals) {
+      ++counters_.strangers;
+      log(LogLevel::warning, "comm", "shm: refused a connection of user {}",
+          process ? static_cast<std::int64_t>(process->uid) : -1);
+      continue;
+    }
+    watch(socket->get(), Source::arrival);
+    arrivals_.emplace(next_arrival_++, Arrival{*std::move(socket), *process});
+  }
+}
+
+void ShmDriver::read_arrivals(DriverSink& sink) {
+  // The sink may call back into the driver and even close it.
+  for (auto& [number, arrival] : std::exchange(arrivals_, {})) {
+    if (closed_ || read_arrival(arrival, sink)) {
+      if (arrival.socket) epoll_.remove(arrival.socket.get());
+    } else {
+      arrivals_.emplace(number, std::move(arrival));
+    }
+  }
+}
+
+// True when it is dealt with, false when its hello is not there yet.
+bool ShmDriver::read_arrival(Arrival& arrival, DriverSink& sink) {
+  Packet raw;
+  const PacketStatus status = receive_packet(arrival.socket, kMaxPacketBytes, raw);
+  if (status == PacketStatus::would_block) return false;
+  if (status == PacketStatus::ended) return true;
+  auto packet = read_packet(std::move(raw));
+  if (!packet) {
+    refuse(arrival, counters_.malformed, packet.error().message());
+  } else if (auto* hello = std::get_if<Hello>(&*packet)) {
+    on_hello(arrival, std::move(*hello), sink);
+  } else {
+    refuse(arrival, counters_.malformed, "it did not say hello first");
+  }
+  return true;
+}
+
+void ShmDriver::refuse(const Arrival& arrival, std::uint64_t& counter, const std::string& why) {
+  ++counter;
+  log(LogLevel::warning, "comm", "shm: refused a connection of process {}: {}", arrival.process.pid,
+      why);
+  send_refusal(arrival.socket, why);
+}
+
+void ShmDriver::on_hello(Arrival& arrival, Hello hello, DriverSink& sink) {
+  switch (judge(hello, {context_.group, context_.self.instance})) {
+    case HelloVerdict::welcome:
+      break;
+    case HelloVerdict::stranger:
+      return refuse(arrival, counters_.strangers, "another group");
+    case HelloVerdict::stale:
+      return refuse(arrival, counters_.stale, "meant for another instance");
+  }
+  auto memory = LinkMemory::open(std::move(hello.link));
+  if (!memory) return refuse(arrival, counters_.malformed, memory.error().message());
+  auto doorbell =
+      RemoteDoorbell::open(std::move(hello.doorbell_page), hello.doorbell, ringing_socket_);
+  if (!doorbell) return refuse(arrival, counters_.malformed, doorbell.error().message());
+  const auto id = sink.on_hello(hello.entry);
+  if (closed_) return;
+  if (!id) {
+    send_refusal(arrival.socket, "not wanted");
+    return;
+  }
+  Peer& peer = peers_[*id];
+  if (peer.in || peer.ended) return refuse(arrival, counters_.stale, "it is connected already");
+  if (send_welcome(arrival.socket, context_.doorbell.socket_name(), context_.doorbell.page_fd()) ==
+      PacketStatus::would_block) {
+    log(LogLevel::error, "comm", "shm: cannot answer peer '{}'", hello.entry.name.view());
+  }
+  peer.name = hello.entry.name;
+  peer.in = std::make_shared<Inbound>(hello.entry, context_.self.name, *std::move(memory),
+                                      *std::move(doorbell), std::move(arrival.socket));
+  epoll_.remove(peer.in->socket().get());
+  watch(peer.in->socket().get(), Source::inbound, id->value());
+  watch_process_of(*id, peer, arrival.process.pid);
+  note_change();
+}
+
+void ShmDriver::on_outbound(PeerId id) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end() || !found->second.out || found->second.ended) return;
+  Peer& peer = found->second;
+  Packet raw;
+  std::string why = "it closed the connection";
+  for (;;) {
+    const PacketStatus status = receive_packet(peer.out->socket(), kMaxPacketBytes, raw);
+    if (status == PacketStatus::would_block) return;
+    if (status == PacketStatus::ended) return end(id, peer, std::move(why));
+    auto packet = read_packet(std::move(raw));
+    if (!packet) return on_malformed(id, peer, packet.error());
+    if (auto* welcome = std::get_if<Welcome>(&*packet)) {
+      auto doorbell = RemoteDoorbell::open(std::move(welcome->doorbell_page), welcome->doorbell,
+                                           ringing_socket_);
+      if (!doorbell) return on_malformed(id, peer, doorbell.error());
+      peer.out->welcome(*std::move(doorbell));
+    } else if (const auto* refusal = std::get_if<Refusal>(&*packet)) {
+      why = fmt::format("it refused the connection: {}", refusal->why);
+    } else if (std::holds_alternative<Goodbye>(*packet)) {
+      peer.said_goodbye = true;
+    }
+  }
+}
+
+void ShmDriver::on_inbound(PeerId id) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end() || !found->second.in || found->second.ended) return;
+  Peer& peer = found->second;
+  const auto open = peer.in->read_packets();
+  if (!open) return on_malformed(id, peer, open.error());
+  if (!*open) end(id, peer, "it closed the connection");
+}
+
+// Nothing more will come from it or reach it. It is reported when what it sent is delivered.
+void ShmDriver::end(PeerId id, Peer& peer, std::string why) {
+  if (std::exchange(peer.ended, true)) return;
+  peer.why = std::move(why);
+  ended_.push_back(id);
+  if (peer.in) {
+    // The segments announced last are still to be read.
+    static_cast<void>(peer.in->read_packets());
+    epoll_.remove(peer.in->socket().get());
+  }
+  if (peer.process) epoll_.remove(peer.process->get());
+  if (peer.out) {
+    epoll_.remove(peer.out->socket().get());
+    peer.out->close(Departure::lost, peer.process);
+    peer.out.reset();
+  }
+  note_change();
+}
+
+void ShmDriver::on_malformed(PeerId id, Peer& peer, const Error& error) {
+  ++counters_.malformed;
+  log(LogLevel::warning, "comm", "shm: closed the link of peer '{}': {}", peer.name.view(),
+      error.message());
+  end(id, peer, error.message());
+  if (peer.in) peer.in->close(Departure::lost);
+}
+
+void ShmDriver::report_departures(DriverSink& sink) {
+  for (const PeerId id : std::exchange(ended_, {})) {
+    const auto found = peers_.find(id);
+    if (found == peers_.end()) continue;
+    Peer& ended = found->second;
+    if (ended.in && !ended.in->closed() && ended.in->ready()) {
+      ended_.push_back(id);
+      continue;
+    }
+    Peer peer = std::move(ended);
+    peers_.erase(found);
+    const bool graceful =
+        peer.said_goodbye || (peer.in && !peer.in->closed() && peer.in->said_goodbye());
+    drop(peer, Departure::lost);
+    note_change();
+    sink.on_departure(id, graceful ? Departure::graceful : Departure::lost, peer.why);
+  }
+}
+
+}  // namespace muster::comm::shm

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <sys/types.h>
+#include <variant>
+
+#include "muster/base/result.h"
+#include "muster/comm/discovery/entry.h"
+#include "muster/runtime/fd.h"
+#include "muster/runtime/unix_socket.h"
+
+namespace muster::comm::shm {
+
+/// What goes over the unix connection of a link: the handshake, and the sender's segments.
+
+/// From the sender, first: who it is, and whom it means. Only those who may read the discovery
+/// store know the target's instance.
+struct Hello {
+  Entry entry;
+  std::string group;
+  InstanceId target;
+  std::string doorbell;
+  FileDescriptor link;  ///< a LinkMemory
+  FileDescriptor doorbell_page;
+};
+/// From the receiver: it has mapped the link.
+struct Welcome {
+  std::string doorbell;
+  FileDescriptor doorbell_page;
+};
+/// From the receiver, before it closes.
+struct Refusal {
+  std::string why;
+};
+/// From the sender: frames may now refer to this segment.
+struct SegmentOpened {
+  std::uint32_t segment = 0;
+  FileDescriptor memory;
+};
+/// From the sender: no frame will refer to it again, and no block of it is held.
+struct SegmentRetired {
+  std::uint32_t segment = 0;
+};
+/// From either side: it closes of its own accord.
+struct Goodbye {};
+
+using LinkPacket = std::variant<Hello, Welcome, Refusal, SegmentOpened, SegmentRetired, Goodbye>;
+
+/// A longer packet is none of ours.
+inline constexpr std::size_t kMaxPacketBytes = 80 * 1024;
+
+/// Sends; the descriptors are lent.
+[[nodiscard]] PacketStatus send_hello(const FileDescriptor& socket, const Entry& self,
+                                      const std::string& group, InstanceId target,
+                                      const std::string& doorbell, int link, int doorbell_page);
+[[nodiscard]] PacketStatus send_welcome(const FileDescriptor& socket, const std::string& doorbell,
+                                        int doorbell_page);
+void send_refusal(const FileDescriptor& socket, const std::string& why);
+[[nodiscard]] PacketStatus send_segment_opened(const FileDescriptor& socket, std::uint32_t segment,
+                                               int memory);
+[[nodiscard]] PacketStatus send_segment_retired(const FileDescriptor& socket,
+                                                std::uint32_t segment);
+void send_goodbye(const FileDescriptor& socket);
+
+/// Reads a packet that came from outside. `Errc::malformed` when it is none of the above.
+[[nodiscard]] Result<LinkPacket> read_packet(Packet packet);
+
+/// What the receiver of a hello has to find out before it believes it.
+struct Expected {
+  const std::string& group;
+  InstanceId self;
+};
+enum class HelloVerdict : std::uint8_t { welcome, stranger, stale };
+[[nodiscard]] HelloVerdict judge(const Hello& hello, const Expected& expected);
+
+/// Only processes of the same user may share memory.
+[[nodiscard]] bool may_connect(const PeerProcess& peer, uid_t own_uid);
+
+}  // namespace muster::comm::shm

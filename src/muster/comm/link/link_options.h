@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "muster/base/clock.h"
+
+namespace muster::comm {
+
+/// Bugs that the simulation plants to prove that it finds them. All are off outside such tests.
+struct LinkFaults {
+  bool skip_deduplication = false;  ///< delivers a repeated frame again
+  bool never_retransmit = false;    ///< a lost frame stays lost
+  bool ack_before_delivery_order =
+      false;                   ///< acknowledges a frame that it dropped for being out of order
+  bool ignore_epochs = false;  ///< takes frames of an earlier link between the same two instances
+  bool ignore_credit = false;  ///< sends more than the receiver has room for
+};
+
+/// How a link behaves. The defaults suit a transport that loses frames; one that keeps them while
+/// it is connected needs no retransmission in between.
+struct LinkOptions {
+  /// Bound of what is sent and not acknowledged, and of what is received and not delivered. One
+  /// message may be larger when it is alone.
+  std::size_t window_bytes = std::size_t{64} << 20;
+
+  /// How long the peer may stay silent; pings make sure that a live one does not.
+  Duration lease = std::chrono::seconds(3);
+  /// The same while the transport vouches for the connection: a large message may keep a slow line
+  /// busy for longer than the lease, and the pings queue behind it.
+  Duration connected_lease = std::chrono::seconds(30);
+
+  Duration hello_every = std::chrono::milliseconds(50);  ///< doubles up to a third of the lease
+  Duration retransmit_after = std::chrono::milliseconds(200);
+  Duration retransmit_at_most = std::chrono::seconds(2);  ///< where the doubling of the above ends
+
+  /// Messages that follow each other faster than this are gathered …
+  Duration gather_below = std::chrono::microseconds(20);
+  /// … for as long as this at most, …
+  Duration hold = std::chrono::microseconds(75);
+  /// … or until they are as many bytes.
+  std::size_t batch_bytes = 32 * 1024;
+
+  std::uint32_t ack_frames = 16;  ///< received frames after which an ack is sent on its own
+  std::size_t ack_bytes = 512 * 1024;
+  Duration ack_delay = std::chrono::milliseconds(2);
+
+  LinkFaults faults;
+};
+
+}  // namespace muster::comm
