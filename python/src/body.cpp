@@ -16,8 +16,8 @@
 namespace muster::python {
 namespace {
 
-// Smaller buffers stay inside the pickle, and smaller arrays are copied out of the received memory:
-// a copy costs less than the bookkeeping, and what comes out is the program's own.
+// Smaller buffers stay inside the pickle, and smaller arrays are always copied out of the received
+// memory: that costs less than the bookkeeping.
 constexpr std::size_t kLargeBytes = 64 * 1024;
 
 /// A value that is to travel as JSON, for peers that are not written in Python.
@@ -100,25 +100,27 @@ nb::object new_array(nb::handle shape, nb::handle dtype, nb::handle memory) {
   return nb::steal(array);
 }
 
-/// An object with the buffer protocol: the program's own copy, or a view.
-nb::object memory_for(const comm::Body& body, std::size_t index) {
+/// An object with the buffer protocol on a received buffer, or on a copy of it.
+nb::object memory_for(const comm::Body& body, std::size_t index, Decode how) {
   const Buffer& buffer = body.buffer(index);
-  if (buffer.size() <= kLargeBytes || !buffer.owner()) {
+  const bool exclusive = body.exclusive(index);
+  const bool copy = how == Decode::own ? !exclusive : buffer.owner() == nullptr;
+  if (copy || (how == Decode::own && buffer.size() <= kLargeBytes)) {
     return nb::steal(PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(buffer.data()),
                                                    static_cast<Py_ssize_t>(buffer.size())));
   }
-  const auto access = body.exclusive(index) ? Memory::Access::writable : Memory::Access::read_only;
+  const auto access = how == Decode::own ? Memory::Access::writable : Memory::Access::read_only;
   return nb::cast(Memory(buffer, access));
 }
 
-nb::object decode_array(const comm::Body& body) {
+nb::object decode_array(const comm::Body& body, Decode how) {
   const auto& extents = body.shape();
   const nb::object shape = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(extents.size())));
   for (std::size_t i = 0; i < extents.size(); ++i) {
     PyTuple_SET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(extents[i]));
   }
   const nb::object dtype = Modules::get().dtype(to_str(body.dtype().str()));
-  return new_array(shape, dtype, memory_for(body, 0));
+  return new_array(shape, dtype, memory_for(body, 0, how));
 }
 
 // ---- Pickles
@@ -154,13 +156,13 @@ comm::Body encode_pickle(nb::handle value) {
                             std::move(nb::inst_ptr<Collector>(collector)->buffers));
 }
 
-nb::object decode_pickle(const comm::Body& body) {
+nb::object decode_pickle(const comm::Body& body, Decode how) {
   auto* const data = const_cast<char*>(reinterpret_cast<const char*>(body.buffer().data()));
   const nb::object stream = nb::steal(
       PyMemoryView_FromMemory(data, static_cast<Py_ssize_t>(body.buffer().size()), PyBUF_READ));
   if (body.buffer_count() == 1) return Modules::get().pickle_loads(stream);
   nb::list buffers;
-  for (std::size_t i = 1; i < body.buffer_count(); ++i) buffers.append(memory_for(body, i));
+  for (std::size_t i = 1; i < body.buffer_count(); ++i) buffers.append(memory_for(body, i, how));
   return Modules::get().pickle_loads(stream, nb::arg("buffers") = buffers);
 }
 
@@ -201,13 +203,13 @@ comm::Body encode_body(nb::handle value) {
   return encode_pickle(value);
 }
 
-nb::object decode_body(const comm::Body& body) {
+nb::object decode_body(const comm::Body& body, Decode how) {
   switch (body.type()) {
     case comm::BodyType::bytes: return decode_bytes(body.buffer());
     case comm::BodyType::text: return decode_text(body.buffer());
     case comm::BodyType::json: return Modules::get().json_loads(decode_text(body.buffer()));
-    case comm::BodyType::array: return decode_array(body);
-    case comm::BodyType::python: return decode_pickle(body);
+    case comm::BodyType::array: return decode_array(body, how);
+    case comm::BodyType::python: return decode_pickle(body, how);
   }
   return nb::none();
 }

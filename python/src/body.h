@@ -14,9 +14,14 @@ namespace nb = nanobind;
 /// lent.
 [[nodiscard]] comm::Body encode_body(nb::handle value);
 
-/// The Python value of a received body. Large arrays stand on the received memory; they are
-/// writable where nobody else sees it.
-[[nodiscard]] nb::object decode_body(const comm::Body& body);
+enum class Decode : bool {
+  own,   ///< arrays are the program's own: on the received memory where nobody else sees it, else
+         ///< copied
+  view,  ///< arrays stand on the received memory and are read-only
+};
+
+/// The Python value of a received body.
+[[nodiscard]] nb::object decode_body(const comm::Body& body, Decode how);
 
 /// A writable array on memory that is handed over when the array is sent.
 [[nodiscard]] nb::object draft_array(Buffer memory, nb::handle shape, nb::handle dtype);

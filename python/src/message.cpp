@@ -43,11 +43,15 @@ void MessageObject::set_tag(nb::handle tag) {
 
 nb::object MessageObject::body() {
   if (!body_.is_valid()) {
-    body_ = decode_body(native_.body);
+    body_ = decode_body(native_.body, Decode::own);
     // The Python value is what counts from now on, unless it can never differ.
     if (!is_immutable(body_)) native_.body = {};
   }
   return body_;
+}
+
+nb::object MessageObject::view() const {
+  return body_.is_valid() ? body_ : decode_body(native_.body, Decode::view);
 }
 
 void MessageObject::set_body(nb::object body) {
@@ -261,6 +265,12 @@ void bind_plain_message(nb::module_& module) {
                                               : "def payload(self, body: typing.Any) -> None")),
         "The contents. Those of a received message are decoded when they are first looked at.");
   }
+  bound.def_prop_ro(
+      "view", [](MessageObject& self) { return self.view(); },
+      nb::sig("def view(self) -> typing.Any"),
+      "The contents of a received message without a copy: arrays in it are read-only and stand on "
+      "the received memory, which may be "
+      "shared with other receivers. What ``body`` gives is the program's own instead.");
   bound
       .def(
           "reply",

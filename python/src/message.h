@@ -24,6 +24,8 @@ class MessageObject {
   void set_tag(nb::handle tag);
   [[nodiscard]] nb::object body();
   void set_body(nb::object body);
+  /// The body, decoded so that arrays stand on the received memory.
+  [[nodiscard]] nb::object view() const;
   [[nodiscard]] const comm::SessionId& session_id();
   [[nodiscard]] const comm::MessageId& message_id();
 
