@@ -10,4 +10,6 @@ find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libzmq REQUIRED IMPORTED_TARGET libzmq)
 pkg_check_modules(hiredis REQUIRED IMPORTED_TARGET hiredis)
+# It defines _FILE_OFFSET_BITS, which means nothing on 64-bit systems and would forbid the shared precompiled header.
+set_target_properties(PkgConfig::hiredis PROPERTIES INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(libsodium REQUIRED IMPORTED_TARGET libsodium)

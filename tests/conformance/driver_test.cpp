@@ -24,8 +24,8 @@ std::vector<Case> cases() {
   std::vector<Case> result;
   for (const DriverRow& row : driver_rows())
     result.push_back({std::string(row.name), {.driver = std::string(row.name)}});
-  result.push_back({"zmq_ipc", {.driver = "zmq", .options = {{"zmq.protocol", "ipc"}}}});
-  result.push_back({"zmq_curve", {.driver = "zmq", .secret = "a secret that both know"}});
+  // ZMQ result.push_back({"zmq_ipc", {.driver = "zmq", .options = {{"zmq.protocol", "ipc"}}}});
+  // ZMQ result.push_back({"zmq_curve", {.driver = "zmq", .secret = "a secret that both know"}});
   return result;
 }
 
@@ -272,6 +272,7 @@ TEST_P(DriverConformance, WakesAReceiverThatSleeps) {
   for (std::size_t i = 2; i < 20; ++i) {
     b.doorbell().prepare(Doorbell::Sleep::on_fd);
     std::jthread sender([&] {
+      a.driver().on_control(a);
       EXPECT_EQ(a.send(to_b, a.message("next", {})), SendStatus::sent);
       a.driver().flush();
     });

@@ -24,6 +24,7 @@ using PeerId = StrongId<struct PeerIdTag, std::uint32_t>;
 enum class Departure : std::uint8_t {
   graceful,  ///< it said goodbye
   lost,      ///< its end of the connection is closed for good
+  reset,     ///< it lives, but has forgotten this connection; it may make a new one
   silent,  ///< it has not answered for longer than the lease; it may yet, and then goes on where it
            ///< was
 };

@@ -8,15 +8,34 @@
 
 #include "muster/base/suggest.h"
 #include "muster/comm/driver/inproc/inproc.h"
+#include "muster/comm/driver/option_reader.h"
+#include "muster/comm/driver/shm/shm_driver.h"
 #include "muster/comm/errc.h"
 
 namespace muster::comm {
 namespace {
 
+Result<ShmOptions> parse_shm_options(const DriverOptionTexts& texts) {
+  ShmOptions options;
+  OptionReader reader("shm", texts);
+  reader.number("ring_bytes", options.ring_bytes);
+  reader.number("inline_bytes", options.inline_bytes);
+  reader.number("arena_bytes", options.arena_bytes);
+  if (auto ok = reader.finish(); !ok) return fail(ok.error());
+  return options;
+}
+
 constexpr std::array kRows{
     DriverRow{"inproc", "proxies of one process, nothing is copied", false,
               [](const DriverContext& context, const DriverOptionTexts&) {
                 return make_inproc_driver(context);
+              }},
+    DriverRow{"shm", "processes of one user on one host, through shared memory", false,
+              [](const DriverContext& context,
+                 const DriverOptionTexts& options) -> Result<std::unique_ptr<Driver>> {
+                auto parsed = parse_shm_options(options);
+                if (!parsed) return fail(parsed.error());
+                return make_shm_driver(context, *parsed);
               }},
 };
 

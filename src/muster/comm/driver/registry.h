@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,11 +9,9 @@
 #include "muster/base/result.h"
 #include "muster/comm/driver/context.h"
 #include "muster/comm/driver/driver.h"
+#include "muster/comm/driver/option_reader.h"
 
 namespace muster::comm {
-
-/// Options of drivers as text: {"zmq.host", "10.0.0.5"}.
-using DriverOptionTexts = std::map<std::string, std::string>;
 
 /// One row per driver, in the order in which `auto` prefers them.
 struct DriverRow {

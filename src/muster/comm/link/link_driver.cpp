@@ -40,6 +40,7 @@ struct LinkDriver::Peer {
   Link link;
   RecordDecoder decoder;
   std::optional<Leaving> leaving;
+  bool silent = false;     // and said so
   bool ended = false;      // nothing is sent or received any more
   bool buried = false;     // disconnected; deleted when `poll` ends
   bool waiting = false;    // listed in `waiting_`
@@ -273,14 +274,14 @@ void LinkDriver::hand_to_link(Peer& peer, const FrameHeader& header, Frame frame
     case Link::Verdict::early: break;
     case Link::Verdict::stale: ++counters_.stale; break;
     case Link::Verdict::restarted:
-      note_departure(peer, Departure::lost,
+      note_departure(peer, Departure::reset,
                      "the peer has forgotten this connection and offers a new one");
       break;
   }
   if (peer.link.state() == Link::State::left)
     note_departure(peer, Departure::graceful, "the peer has left");
   if (peer.link.state() == Link::State::dropped)
-    note_departure(peer, Departure::lost, "the peer has given up this connection");
+    note_departure(peer, Departure::reset, "the peer has given up this connection");
   if (peer.link.holding() && !std::exchange(peer.waiting, true)) waiting_.push_back(peer.id);
   pump(peer, now);
 }
@@ -327,18 +328,21 @@ void LinkDriver::serve_links(TimePoint now) {
   for (const auto& [id, peer] : peers_) {
     if (peer->ended) continue;
     peer->link.tick(now);
-    if (peer->link.state() == Link::State::unreachable) {
+    const bool silent = peer->link.state() == Link::State::unreachable;
+    if (silent && !std::exchange(peer->silent, silent)) {
       const auto silence =
           std::chrono::duration_cast<std::chrono::milliseconds>(peer->link.silence(now));
-      note_departure(*peer, Departure::lost,
+      note_departure(*peer, Departure::silent,
                      fmt::format("nothing was heard from it for {}", silence));
     }
+    peer->silent = silent;
     pump(*peer, now);
   }
 }
 
 void LinkDriver::note_departure(Peer& peer, Departure departure, std::string why) {
-  if (peer.leaving) return;
+  // Silence may turn into an end, and nothing else is said twice.
+  if (peer.leaving && peer.leaving->departure != Departure::silent) return;
   peer.leaving = Peer::Leaving{departure, std::move(why)};
   departing_.push_back(peer.id);
 }
@@ -352,8 +356,13 @@ void LinkDriver::report_departures(DriverSink& sink) {
       departing_.push_back(id);
       continue;
     }
-    if (peer->link.state() != Link::State::unreachable) end(*peer);
+    if (!peer->leaving) continue;
     const Peer::Leaving leaving = *peer->leaving;
+    if (leaving.departure == Departure::silent) {
+      peer->leaving.reset();
+    } else {
+      end(*peer);
+    }
     sink.on_departure(id, leaving.departure, leaving.why);
   }
 }

@@ -23,9 +23,9 @@ namespace muster::comm {
 /// counting of what does not belong here. Threading and calls as `Driver` says; the sink may call
 /// back into it from every callback.
 ///
-/// A peer that was silent for too long is reported as lost once. Until `disconnect` it stays as it
-/// is: its link goes on when the peer is heard again, and `unacknowledged` tells what it may not
-/// have got.
+/// A peer that was silent for too long is reported once per silence. Until `disconnect` it stays as
+/// it is: its link goes on when the peer is heard again, and `take_undelivered` tells what it may
+/// not have got.
 class LinkDriver final : public Driver {
  public:
   LinkDriver(DriverContext context, std::unique_ptr<FrameTransport> transport, LinkOptions options);
@@ -36,6 +36,9 @@ class LinkDriver final : public Driver {
 
   Result<void> connect(PeerId peer, const Entry& entry) override;
   void disconnect(PeerId peer) override;
+  [[nodiscard]] std::vector<Message> take_undelivered(PeerId peer) override {
+    return unacknowledged(peer);
+  }
   SendStatus send(PeerId peer, const Message& message) override;
   void flush() override;
   [[nodiscard]] bool drained(PeerId peer) const override;

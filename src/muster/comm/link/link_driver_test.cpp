@@ -264,7 +264,7 @@ TEST_F(LinkDriverTest, ReportsASilentPeerOnceAndTellsWhatItMayHaveMissed) {
   const TimePoint began = clock_.now();
   ASSERT_TRUE(run([&] { return !a.left.empty(); }));
   EXPECT_LT(clock_.now() - began, seconds(4));
-  EXPECT_EQ(a.left[0].departure, Departure::lost);
+  EXPECT_EQ(a.left[0].departure, Departure::silent);
   run_for(seconds(10));
   EXPECT_EQ(a.left.size(), 1u);
   const auto missed = a.driver.unacknowledged(a.peers["b"]);
@@ -293,7 +293,7 @@ TEST_F(LinkDriverTest, ReportsAPeerThatNeverAnswers) {
   nobody.addresses["memory"] = "nowhere";
   a.meet(nobody);
   ASSERT_TRUE(run([&] { return !a.left.empty(); }));
-  EXPECT_EQ(a.left[0].departure, Departure::lost);
+  EXPECT_EQ(a.left[0].departure, Departure::silent);
 }
 
 TEST_F(LinkDriverTest, BeginsAnewWhenOneSideHasForgottenTheOther) {
@@ -309,7 +309,7 @@ TEST_F(LinkDriverTest, BeginsAnewWhenOneSideHasForgottenTheOther) {
   a.send("b", "2");
   ASSERT_TRUE(run([&] { return b.received.size() == 2; }));
   ASSERT_EQ(b.left.size(), 1u);
-  EXPECT_EQ(b.left[0].departure, Departure::lost);
+  EXPECT_EQ(b.left[0].departure, Departure::reset);
   b.send("a", "3");
   EXPECT_TRUE(run([&] { return a.received.size() == 1; }));
   EXPECT_TRUE(a.left.empty());

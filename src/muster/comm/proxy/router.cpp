@@ -76,8 +76,8 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
   if (!slot) slot = std::make_unique<Member>(Member{entry.name, entry.type, {}, {}, 0, {}});
   Member& member = *slot;
   if (member.has_retired(entry.instance)) return std::nullopt;
-  const bool returns = !member.retired.empty() || member.current;
-  if (returns && options_.rejoin.enabled && member.returns >= options_.rejoin.max_rejoins) {
+  const bool returns = member.lives > 0;
+  if (returns && options_.rejoin.enabled && member.lives > options_.rejoin.max_rejoins) {
     log(LogLevel::error, "comm", "'{}' came back more than {} times and is not taken back",
         entry.name.view(), options_.rejoin.max_rejoins);
     member.retired.push_back(entry.instance);
@@ -90,21 +90,19 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
         fmt::join(entry.addresses, ", "));
     return std::nullopt;
   }
-  if (member.current) depart(*member.current, "a new process took its name");
+  if (member.current) depart(*member.current, Retire::yes, "a new process took its name");
   const PeerId id(static_cast<std::uint32_t>(peers_.size()));
-  peers_.push_back(Peer{entry, &member, driver, State::there, false, {}, {}});
+  peers_.push_back(Peer{.entry = entry, .member = &member, .driver = driver});
   member.type = entry.type;
   member.current = id;
-  if (returns) {
-    ++member.returns;
-    ++counters_.rejoins;
-  }
+  ++member.lives;
+  if (returns) ++counters_.rejoins;
   ++membership_version_;
   unwatched_.push_back(id);
   if (auto connected = driver->connect(id, entry); !connected) {
     log(LogLevel::error, "comm", "connecting '{}': {}", entry.name.view(),
         connected.error().message());
-    depart(id, connected.error().message());
+    depart(id, Retire::no, connected.error().message());
     return std::nullopt;
   }
   return id;
@@ -146,13 +144,16 @@ void Router::process_exited(PeerId id) {
   if (peer.state == State::gone) return;
   if (!peer.departs_at) ++departing_;
   peer.departs_at = clock_.now() + kLastWords;
+  peer.retire = Retire::yes;
   peer.reason = "its process ended";
 }
 
 void Router::on_departure(PeerId id, Departure departure, const std::string& why) {
   Peer& peer = peers_[id.value()];
   if (peer.state == State::gone) return;
-  if (departure != Departure::silent) return depart(id, why);
+  if (departure != Departure::silent) {
+    return depart(id, departure == Departure::reset ? Retire::no : Retire::yes, why);
+  }
   if (peer.state == State::there) silence(id, why);
 }
 
@@ -161,11 +162,12 @@ void Router::depart_when_due() {
   const TimePoint now = clock_.now();
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     if (peers_[i].departs_at && *peers_[i].departs_at <= now)
-      depart(PeerId(static_cast<std::uint32_t>(i)), std::string(peers_[i].reason));
+      depart(PeerId(static_cast<std::uint32_t>(i)), peers_[i].retire,
+             std::string(peers_[i].reason));
   }
 }
 
-void Router::depart(PeerId id, const std::string& why) {
+void Router::depart(PeerId id, Retire retire, const std::string& why) {
   Peer& peer = peers_[id.value()];
   if (peer.departs_at) --departing_;
   peer.departs_at.reset();
@@ -173,7 +175,7 @@ void Router::depart(PeerId id, const std::string& why) {
   peer.reason = why;
   Member& member = *peer.member;
   if (member.current == id) member.current.reset();
-  member.retired.push_back(peer.entry.instance);
+  if (retire == Retire::yes) member.retired.push_back(peer.entry.instance);
   ++membership_version_;
   log(LogLevel::info, "comm", "peer '{}' is gone: {}", member.name.view(), why);
   keep_undelivered(id);

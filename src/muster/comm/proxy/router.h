@@ -109,22 +109,24 @@ class Router final : public DriverSink {
     silent,  // its lease ran out, or its host does not answer: it may come back as it was
     gone,
   };
+  enum class Retire : bool { no, yes };
   struct Member;
   struct Peer {
     Entry entry;
     Member* member;  // members are never removed
     Driver* driver;  // outlives the router
     State state = State::there;
-    bool listed = false;  // the store has shown it
-    Deadline departs_at;  // when it will count as gone
-    std::string reason;
+    bool listed = false;         // the store has shown it
+    Deadline departs_at = {};    // when it will count as gone
+    Retire retire = Retire::no;  // then
+    std::string reason = {};
   };
   struct Member {
     Name name;
     Name type;
     std::optional<PeerId> current;
     std::deque<Message> kept;
-    std::size_t returns = 0;
+    std::size_t lives = 0;            // how often it was admitted
     std::vector<InstanceId> retired;  // earlier lives, which may not come back
 
     [[nodiscard]] bool has_retired(InstanceId instance) const;
@@ -137,7 +139,8 @@ class Router final : public DriverSink {
   std::optional<PeerId> admit(const Entry& entry);
   void silence(PeerId id, const std::string& why);
   void resume(Peer& peer);
-  void depart(PeerId id, const std::string& why);
+  /// A retired instance is not taken back.
+  void depart(PeerId id, Retire retire, const std::string& why);
   void report_lost(PeerId id);
   void keep_undelivered(PeerId id);
   void depart_when_due();

@@ -72,6 +72,7 @@ class FileStore final : public Store {
   }
 
   [[nodiscard]] std::string description() const override { return "file:" + root_.string(); }
+  [[nodiscard]] bool host_only() const override { return true; }
 
   Result<void> put(const std::string& group, const Entry& entry, Duration lease) override;
   Result<void> remove(const std::string& group, const Name& name, InstanceId instance) override;

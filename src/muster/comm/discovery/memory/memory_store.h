@@ -19,6 +19,7 @@ class MemoryStore final : public Store {
   explicit MemoryStore(std::shared_ptr<MemoryBoard> board) : board_(std::move(board)) {}
 
   [[nodiscard]] std::string description() const override { return "memory"; }
+  [[nodiscard]] bool host_only() const override { return true; }
   Result<void> put(const std::string& group, const Entry& entry, Duration lease) override;
   Result<void> remove(const std::string& group, const Name& name, InstanceId instance) override;
   [[nodiscard]] Result<std::vector<Entry>> list(const std::string& group) override;
