@@ -303,33 +303,38 @@ class Proxy:
 
     def reply(
         self,
-        message: Message,
+        message: Optional[Message] = None,
         tag: Optional[Tag] = None,
         body: Any = None,
         ack_reply: bool = False,
         *,
         payload: Any = None,
+        received_message: Optional[Message] = None,
     ) -> Optional[list[str]]:
         """Answers a message in its session; with ``ack_reply``, only says that it arrived.
 
         Turns ``message`` into the answer. Without a tag its tag is kept; without a body the answer
         carries None. ``SessionClosedError`` when the session has been answered already.
+        ``received_message`` is an older name of ``message``.
         """
         content = body if payload is None else payload
-        return self._native.reply(single(message), tag, content, ack_reply)
+        request = message if received_message is None else received_message
+        return self._native.reply(single(request), tag, content, ack_reply)
 
     def forward(
         self,
-        message: Message,
-        destination: str,
+        message: Optional[Message] = None,
+        destination: str = "",
         tag: Optional[Tag] = None,
         body: Any = None,
         *,
         payload: Any = None,
+        received_message: Optional[Message] = None,
     ) -> Optional[list[str]]:
         """Passes a message on within its session. Without a tag or a body, its own are kept."""
         content = body if payload is None else payload
-        return self._native.forward(single(message), destination, tag, content)
+        request = message if received_message is None else received_message
+        return self._native.forward(single(request), destination, tag, content)
 
     def empty(
         self, shape: Union[int, tuple[int, ...]], dtype: Any = float
