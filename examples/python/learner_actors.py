@@ -43,6 +43,7 @@ def on_rollout(thrower, proxy, request):
 
 
 def on_exit(thrower, proxy, request):
+    proxy.reply(request)
     proxy.close()
 
 
@@ -69,7 +70,7 @@ def learner() -> float:
             best = max(collect(proxy, table, number), key=lambda result: result["distance"])
             angle += 0.5 * (best["angle"] - angle)
             print(f"round {number}: {np.degrees(angle):.1f} degrees, {best['distance']:.3f}")
-        proxy.ibroadcast("actor", Tag.EXIT, SessionType.NOTIFICATION)
+        proxy.broadcast("actor", Tag.EXIT, SessionType.NOTIFICATION)  # waits for the stragglers
         return angle
 
 

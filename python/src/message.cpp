@@ -5,6 +5,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include "body.h"
 #include "muster/base/fork_guard.h"

@@ -169,10 +169,11 @@ def test_a_counter_is_raised_by_a_broadcast_before_anybody_receives(group):
         for thread in threads:
             thread.start()
         proxy = Proxy(group_name=sys.argv[1], component_type="master", expected_peers={"worker": 3})
+        workers = proxy.peers["worker"]
         ids = proxy.ibroadcast(component_type="worker", tag="INC", session_type=SessionType.NOTIFICATION)
         sent.set()
         replies = proxy.receive_by_id(ids)
-        print(sorted(msg.source for msg in replies) == sorted(proxy.peers["worker"]), [msg.body for msg in replies])
+        print(sorted(msg.source for msg in replies) == sorted(workers), [msg.body for msg in replies])
         for thread in threads:
             thread.join()
         proxy.close()
