@@ -237,6 +237,11 @@ std::uint64_t Record::total_bytes() const {
 }
 
 Message Record::finish(Buffer first, std::vector<Buffer> more) && {
+  complete(std::move(first), std::move(more));
+  return std::move(message);
+}
+
+void Record::complete(Buffer first, std::vector<Buffer> more) {
   MUSTER_ASSERT(first.size() == first_bytes && more.size() == more_bytes.size(),
                 "drivers deliver the buffers that the record announces");
   switch (body_type) {
@@ -248,7 +253,6 @@ Message Record::finish(Buffer first, std::vector<Buffer> more) && {
       break;
     case BodyType::python: message.body = Body::python(std::move(first), std::move(more)); break;
   }
-  return std::move(message);
 }
 
 Result<std::size_t> RecordDecoder::length(ByteSpan bytes) {

@@ -51,6 +51,8 @@ struct Record {
   /// Puts the body in place. The buffers have the announced sizes; `more` are those after the
   /// first.
   [[nodiscard]] Message finish(Buffer first, std::vector<Buffer> more = {}) &&;
+  /// The same where the message stays in the record, to be moved on from there only once.
+  void complete(Buffer first, std::vector<Buffer> more = {});
 };
 
 /// Reads the records of one sender. Every bound is checked; a bad record is `Errc::malformed` and

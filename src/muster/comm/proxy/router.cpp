@@ -21,6 +21,14 @@ constexpr Duration kLastWords = std::chrono::milliseconds(50);
 // A silent peer is given up for good after this many leases: until then it may resume without loss.
 constexpr int kForgetAfterLeases = 20;
 
+// Another host's loopback address would lead to whoever listens there on this one.
+bool only_from_its_host(std::string_view address) {
+  return address.starts_with("tcp://127.") || address.starts_with("tcp://[::1]") ||
+         address.starts_with("ipc://");
+}
+
+bool is_reply(const Message& message) { return message.session_stage != SessionStage::request; }
+
 }  // namespace
 
 Router::Router(const Entry& self, RouterOptions options, const Clock& clock,
@@ -68,6 +76,11 @@ std::optional<PeerId> Router::on_hello(const Entry& entry) {
     resume(peers_[member->current->value()]);
     return member->current;
   }
+  // A knock may have been on its way for longer than its sender lived.
+  if (member != nullptr && member->current &&
+      entry.born < peers_[member->current->value()].entry.born) {
+    return std::nullopt;
+  }
   return admit(entry);
 }
 
@@ -86,8 +99,9 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
   Driver* const driver = choose_driver(entry);
   if (driver == nullptr) {
     log(LogLevel::error, "comm",
-        "'{}' cannot be reached: it offers {}, and none of them works from here", entry.name.view(),
-        fmt::join(entry.addresses, ", "));
+        "'{}' cannot be reached: it offers {}, and none of them works from here; "
+        "between hosts, set MUSTER_SECRET so that peers listen on the network",
+        entry.name.view(), fmt::join(entry.addresses, ", "));
     return std::nullopt;
   }
   if (member.current) depart(*member.current, Retire::yes, "a new process took its name");
@@ -114,6 +128,8 @@ Driver* Router::choose_driver(const Entry& entry) const {
     if (!entry.addresses.contains(std::string(name))) continue;
     if (name == "inproc" && entry.process != self_.process) continue;
     if (name == "shm" && entry.host != self_.host) continue;
+    if (entry.host != self_.host && only_from_its_host(entry.addresses.at(std::string(name))))
+      continue;
     return driver;
   }
   return nullptr;
@@ -136,7 +152,8 @@ void Router::silence(PeerId id, const std::string& why) {
   peer.departs_at = clock_.now() + kForgetAfterLeases * options_.lease;
   ++membership_version_;
   report_lost(id);
-  log(LogLevel::info, "comm", "peer '{}' is silent: {}", peer.member->name.view(), why);
+  log(LogLevel::info, "comm", "'{}': peer '{}' is silent: {}", self_.name.view(),
+      peer.member->name.view(), why);
 }
 
 void Router::process_exited(PeerId id) {
@@ -177,7 +194,8 @@ void Router::depart(PeerId id, Retire retire, const std::string& why) {
   if (member.current == id) member.current.reset();
   if (retire == Retire::yes) member.retired.push_back(peer.entry.instance);
   ++membership_version_;
-  log(LogLevel::info, "comm", "peer '{}' is gone: {}", member.name.view(), why);
+  log(LogLevel::info, "comm", "'{}': peer '{}' is gone: {}", self_.name.view(), member.name.view(),
+      why);
   keep_undelivered(id);
   peer.driver->disconnect(id);
   report_lost(id);
@@ -195,6 +213,7 @@ void Router::keep_undelivered(PeerId id) {
         undelivered.size() - room, peer.member->name.view(), options_.rejoin.cache_length);
     undelivered.erase(undelivered.begin(), undelivered.end() - static_cast<std::ptrdiff_t>(room));
   }
+  for (const Message& message : undelivered) kept_replies_ += is_reply(message) ? 1 : 0;
   kept.insert(kept.begin(), std::make_move_iterator(undelivered.begin()),
               std::make_move_iterator(undelivered.end()));
 }
@@ -257,7 +276,23 @@ Name Router::type_of(std::string_view name) const {
   return member == nullptr ? Name() : member->type;
 }
 
+InstanceId Router::instance_of(std::string_view name) const {
+  const Member* const member = find(name);
+  if (member == nullptr || !member->current) return {};
+  return peers_[member->current->value()].entry.instance;
+}
+
 std::size_t Router::count(std::string_view type) const { return names(type).size(); }
+
+std::size_t Router::count_established(std::string_view type) const {
+  std::size_t count = 0;
+  for (const auto& [name, member] : members_) {
+    const Peer* const peer = there(*member);
+    if (peer != nullptr && member->type == type && peer->driver->established(*member->current))
+      ++count;
+  }
+  return count;
+}
 
 std::vector<Name> Router::names(std::string_view type) const {
   std::vector<Name> result;
@@ -323,6 +358,7 @@ Router::Step Router::try_send(const Message& message, std::vector<SessionId>& se
   while (!member.kept.empty()) {
     if (const auto status = send_one(member.kept.front()); status != SendStatus::sent)
       return step(status);
+    if (is_reply(member.kept.front())) --kept_replies_;
     member.kept.pop_front();
     if (options_.faults.flush_cache_last && member.kept.empty()) return Step::sent;
   }
@@ -356,9 +392,27 @@ Error Router::keep(const Message& message) {
   if (!known) {
     member.kept.push_back(message);
     member.kept.back().body = message.body.kept();
+    if (is_reply(message)) ++kept_replies_;
   }
   return error(Errc::pending,
                fmt::format("peer '{}' is away; the message is kept for it", member.name.view()));
+}
+
+// Requests wait for the next call that sends to the peer, which then also waits for their replies.
+// Somebody waits for a reply already, and there may never be a next call.
+void Router::send_kept_replies() {
+  if (kept_replies_ == 0) return;
+  for (const auto& [name, member] : members_) {
+    if (member->kept.empty() || there(*member) == nullptr) continue;
+    const PeerId id = *member->current;
+    Driver& driver = *peers_[id.value()].driver;
+    std::erase_if(member->kept, [&](const Message& message) {
+      if (!is_reply(message) || driver.send(id, message) != SendStatus::sent) return false;
+      --kept_replies_;
+      ++counters_.sent;
+      return true;
+    });
+  }
 }
 
 Result<Message> Router::make_reply(const Message& message, Tag tag, Body body,
@@ -400,6 +454,7 @@ std::size_t Router::poll() {
   for (Driver* const driver : drivers_)
     delivered += driver->poll(*this, inbox_.full() ? Intake::closed : Intake::open);
   depart_when_due();
+  send_kept_replies();
   return delivered;
 }
 

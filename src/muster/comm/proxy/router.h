@@ -51,6 +51,10 @@ class Router final : public DriverSink {
 
   [[nodiscard]] std::map<Name, std::vector<Name>> peers() const;
   [[nodiscard]] Name type_of(std::string_view name) const;
+  /// The life of a peer that is there or silent; 0 for none.
+  [[nodiscard]] InstanceId instance_of(std::string_view name) const;
+  /// How many peers of a type are there and have answered.
+  [[nodiscard]] std::size_t count_established(std::string_view type) const;
   /// How many peers of a type are there.
   [[nodiscard]] std::size_t count(std::string_view type) const;
   [[nodiscard]] std::vector<Name> names(std::string_view type) const;
@@ -144,6 +148,7 @@ class Router final : public DriverSink {
   void report_lost(PeerId id);
   void keep_undelivered(PeerId id);
   void depart_when_due();
+  void send_kept_replies();
   [[nodiscard]] std::string known_names() const;
 
   const Entry& self_;
@@ -154,7 +159,8 @@ class Router final : public DriverSink {
   Members members_;
   std::vector<Peer> peers_;  // by PeerId
   std::vector<PeerId> unwatched_;
-  std::size_t departing_ = 0;  // peers with departs_at
+  std::size_t kept_replies_ = 0;  // in all members' kept messages
+  std::size_t departing_ = 0;     // peers with departs_at
   mutable Member* last_found_ = nullptr;
   SessionTable sessions_;
   Inbox inbox_;

@@ -275,6 +275,17 @@ TEST_F(RouterTest, DoesNotLetAnEarlierLifePushOutTheNewOne) {
   EXPECT_EQ(router.on_hello(entry("a", 20)), PeerId(1));
 }
 
+TEST_F(RouterTest, DoesNotLetALateKnockOfTheDeadPushOutTheLiving) {
+  Router& router = make();
+  Entry dead = entry("a", 10);
+  Entry living = entry("a", 20);
+  dead.born = 1;
+  living.born = 2;
+  router.update({living});
+  EXPECT_EQ(router.on_hello(dead), std::nullopt);
+  EXPECT_EQ(router.on_hello(living), PeerId(0));
+}
+
 TEST_F(RouterTest, TakesAPeerThatKnocksBeforeTheStoreShowsIt) {
   Router& router = make();
   EXPECT_EQ(router.on_hello(entry("early", 10)), PeerId(0));

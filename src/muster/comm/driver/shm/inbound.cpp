@@ -76,12 +76,12 @@ Result<std::size_t> Inbound::drain(DriverSink& sink, PeerId from, std::size_t mo
       return malformed(
           fmt::format("a frame says {} bytes where {} are left", head.bytes, readable.size()));
     }
-    auto message = read_frame(readable.subspan(sizeof head, head.bytes - sizeof head), head.blocks);
-    if (!message) return fail(std::move(message).error());
+    const ByteSpan frame = readable.subspan(sizeof head, head.bytes - sizeof head);
+    if (auto read = read_frame(frame, head.blocks); !read) return fail(std::move(read).error());
     ring_.consume(head.bytes);
     if (ring_.unreleased() >= shared_->memory.ring_bytes() / 8) release();
     ++delivered_;
-    sink.on_message(from, *std::move(message));
+    sink.on_message(from, std::move(record_.message));
   }
   if (ring_.broken()) return malformed("the ring's index makes no sense");
   release();
@@ -94,27 +94,36 @@ void Inbound::release() {
   if (ring_.writer_to_be_told()) shared_->sender_doorbell.ring();
 }
 
-Result<Message> Inbound::read_frame(ByteSpan frame, std::uint32_t blocks) {
-  const auto length = RecordDecoder::length(frame);
-  if (!length) return fail(length.error());
-  // The sender could change it between the checks and the use.
-  scratch_.assign(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(*length));
-  if (auto decoded = decoder_.decode(scratch_, record_); !decoded) return fail(decoded.error());
-  auto message = blocks == 0 ? read_body(frame.subspan(*length))
-                             : read_body_with_blocks(frame.subspan(*length), blocks);
-  if (!message) return message;
-  message->source = source_;
-  message->destination = destination_;
-  return message;
+Result<void> Inbound::read_frame(ByteSpan frame, std::uint32_t blocks) {
+  // Copied once, because the sender could change it between the checks and the use.
+  std::uint32_t length = 0;
+  if (frame.size() >= sizeof length) std::memcpy(&length, frame.data(), sizeof length);
+  if (length > std::min(frame.size(), kMaxRecordBytes)) {
+    return malformed(fmt::format("a record says {} bytes where {} are left", length, frame.size()));
+  }
+  if (scratch_.size() < length) scratch_.resize(length);
+  std::memcpy(scratch_.data(), frame.data(), length);
+  const ByteSpan record(scratch_.data(), length);
+  if (auto decoded = decoder_.decode(record, record_); !decoded) return decoded;
+  record_.message.source = source_;
+  record_.message.destination = destination_;
+  if (blocks == 0) return read_body(frame.subspan(length));
+  // What follows the record is aligned.
+  const std::size_t end = round_up(length, 8);
+  if (end > frame.size()) return malformed("a frame that ends after its record");
+  return read_body_with_blocks(frame.subspan(end), blocks);
 }
 
-Result<Message> Inbound::read_body(ByteSpan rest) {
+Result<void> Inbound::read_body(ByteSpan rest) {
   if (record_.total_bytes() > rest.size()) {
     return malformed(
         fmt::format("a body of {} bytes where {} are left", record_.total_bytes(), rest.size()));
   }
   Buffer first = copy_of(rest.first(record_.first_bytes));
-  if (record_.more_bytes.empty()) return std::move(record_).finish(std::move(first));
+  if (record_.more_bytes.empty()) {
+    record_.complete(std::move(first));
+    return {};
+  }
   rest = rest.subspan(record_.first_bytes);
   std::vector<Buffer> more;
   more.reserve(record_.more_bytes.size());
@@ -122,24 +131,24 @@ Result<Message> Inbound::read_body(ByteSpan rest) {
     more.push_back(copy_of(rest.first(bytes)));
     rest = rest.subspan(bytes);
   }
-  return std::move(record_).finish(std::move(first), std::move(more));
+  record_.complete(std::move(first), std::move(more));
+  return {};
 }
 
-Result<Message> Inbound::read_body_with_blocks(ByteSpan rest, std::uint32_t blocks) {
-  const std::size_t padding = round_up(scratch_.size(), 8) - scratch_.size();
+Result<void> Inbound::read_body_with_blocks(ByteSpan rest, std::uint32_t blocks) {
   const std::size_t buffers = record_.buffer_count();
-  const std::size_t fixed = padding + blocks * sizeof(BlockReference) + buffers * 2;
+  const std::size_t fixed = blocks * sizeof(BlockReference) + buffers * 2;
   if (blocks > kMaxBlocks || fixed > rest.size()) {
     return malformed(
         fmt::format("{} blocks for {} buffers in {} bytes", blocks, buffers, rest.size()));
   }
   std::vector<Piece> pieces;
   for (std::uint32_t i = 0; i < blocks; ++i) {
-    auto piece = take_piece(rest.subspan(padding + i * sizeof(BlockReference)));
+    auto piece = take_piece(rest.subspan(i * sizeof(BlockReference)));
     if (!piece) return fail(std::move(piece).error());
     pieces.push_back(*std::move(piece));
   }
-  const ByteSpan places = rest.subspan(padding + blocks * sizeof(BlockReference), buffers * 2);
+  const ByteSpan places = rest.subspan(blocks * sizeof(BlockReference), buffers * 2);
   rest = rest.subspan(fixed);
   const bool copy = shared_->memory.copy_please().load(std::memory_order_relaxed) != 0;
   std::vector<Buffer> all;
@@ -165,7 +174,8 @@ Result<Message> Inbound::read_body_with_blocks(ByteSpan rest, std::uint32_t bloc
   }
   Buffer first = std::move(all.front());
   all.erase(all.begin());
-  return std::move(record_).finish(std::move(first), std::move(all));
+  record_.complete(std::move(first), std::move(all));
+  return {};
 }
 
 Result<Inbound::Piece> Inbound::take_piece(ByteSpan bytes) {

@@ -48,9 +48,10 @@ class Inbound {
   };
   class Lease;
 
-  [[nodiscard]] Result<Message> read_frame(ByteSpan frame, std::uint32_t blocks);
-  [[nodiscard]] Result<Message> read_body(ByteSpan rest);
-  [[nodiscard]] Result<Message> read_body_with_blocks(ByteSpan rest, std::uint32_t blocks);
+  // These leave the message in record_.
+  [[nodiscard]] Result<void> read_frame(ByteSpan frame, std::uint32_t blocks);
+  [[nodiscard]] Result<void> read_body(ByteSpan rest);
+  [[nodiscard]] Result<void> read_body_with_blocks(ByteSpan rest, std::uint32_t blocks);
   struct Piece;
   [[nodiscard]] Result<Piece> take_piece(ByteSpan reference);
   [[nodiscard]] Result<std::shared_ptr<const Mapping>> segment(std::uint32_t id);
