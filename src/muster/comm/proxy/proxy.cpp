@@ -209,7 +209,7 @@ void Proxy::Impl::listen_where_the_store_is() {
 std::string Proxy::Impl::missing_peers() const {
   std::vector<std::string> missing;
   for (const auto& [type, expected] : options_.expected_peers) {
-    const std::size_t there = router_->count_established(type);
+    const std::size_t there = router_->count(type);
     if (there < expected) missing.push_back(fmt::format("{} of {} '{}'", there, expected, type));
   }
   return fmt::format("{}", fmt::join(missing, ", "));

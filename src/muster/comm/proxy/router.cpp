@@ -119,6 +119,8 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
     depart(id, Retire::no, connected.error().message());
     return std::nullopt;
   }
+  unanswered_.push_back(id);
+  note_answers();
   return id;
 }
 
@@ -172,6 +174,17 @@ void Router::on_departure(PeerId id, Departure departure, const std::string& why
     return depart(id, departure == Departure::reset ? Retire::no : Retire::yes, why);
   }
   if (peer.state == State::there) silence(id, why);
+}
+
+void Router::note_answers() {
+  std::erase_if(unanswered_, [&](PeerId id) {
+    Peer& peer = peers_[id.value()];
+    if (peer.state == State::gone) return true;
+    if (!peer.driver->established(id)) return false;
+    peer.answered = true;
+    ++membership_version_;
+    return true;
+  });
 }
 
 void Router::depart_when_due() {
@@ -262,10 +275,15 @@ const Router::Peer* Router::there(const Member& member) const {
   return peer.state == State::there ? &peer : nullptr;
 }
 
+bool Router::shown(const Member& member) const {
+  const Peer* const peer = there(member);
+  return peer != nullptr && peer->answered;
+}
+
 std::map<Name, std::vector<Name>> Router::peers() const {
   std::map<Name, std::vector<Name>> result;
   for (const auto& [name, member] : members_) {
-    if (there(*member) != nullptr) result[member->type].push_back(name);
+    if (shown(*member)) result[member->type].push_back(name);
   }
   for (auto& [type, names] : result) std::sort(names.begin(), names.end());
   return result;
@@ -284,20 +302,10 @@ InstanceId Router::instance_of(std::string_view name) const {
 
 std::size_t Router::count(std::string_view type) const { return names(type).size(); }
 
-std::size_t Router::count_established(std::string_view type) const {
-  std::size_t count = 0;
-  for (const auto& [name, member] : members_) {
-    const Peer* const peer = there(*member);
-    if (peer != nullptr && member->type == type && peer->driver->established(*member->current))
-      ++count;
-  }
-  return count;
-}
-
 std::vector<Name> Router::names(std::string_view type) const {
   std::vector<Name> result;
   for (const auto& [name, member] : members_) {
-    if (member->type == type && there(*member) != nullptr) result.push_back(name);
+    if (member->type == type && shown(*member)) result.push_back(name);
   }
   std::sort(result.begin(), result.end());
   return result;
@@ -453,6 +461,7 @@ std::size_t Router::poll() {
   std::size_t delivered = 0;
   for (Driver* const driver : drivers_)
     delivered += driver->poll(*this, inbox_.full() ? Intake::closed : Intake::open);
+  if (!unanswered_.empty()) note_answers();
   depart_when_due();
   send_kept_replies();
   return delivered;
