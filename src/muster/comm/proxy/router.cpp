@@ -62,9 +62,12 @@ void Router::update(const std::vector<Entry>& entries) {
     }
   }
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i] && peers_[i].listed && peers_[i].state == State::there) {
-      silence(PeerId(static_cast<std::uint32_t>(i)), "it left the group or its lease ran out");
-    }
+    Peer& peer = peers_[i];
+    if (seen[i] || !peer.listed || peer.state != State::there || peer.departs_at) continue;
+    // Not yet: what it sent before it left may not have been taken.
+    ++departing_;
+    peer.departs_at = clock_.now() + kLastWords;
+    peer.fades = true;
   }
 }
 
@@ -138,6 +141,10 @@ Driver* Router::choose_driver(const Entry& entry) const {
 }
 
 void Router::resume(Peer& peer) {
+  if (std::exchange(peer.fades, false)) {
+    peer.departs_at.reset();
+    --departing_;
+  }
   if (peer.state != State::silent) return;
   peer.state = State::there;
   peer.departs_at.reset();
@@ -149,6 +156,7 @@ void Router::resume(Peer& peer) {
 void Router::silence(PeerId id, const std::string& why) {
   Peer& peer = peers_[id.value()];
   peer.state = State::silent;
+  peer.fades = false;
   peer.reason = why;
   if (!peer.departs_at) ++departing_;
   peer.departs_at = clock_.now() + kForgetAfterLeases * options_.lease;
@@ -163,6 +171,7 @@ void Router::process_exited(PeerId id) {
   if (peer.state == State::gone) return;
   if (!peer.departs_at) ++departing_;
   peer.departs_at = clock_.now() + kLastWords;
+  peer.fades = false;
   peer.retire = Retire::yes;
   peer.reason = "its process ended";
 }
@@ -191,9 +200,13 @@ void Router::depart_when_due() {
   if (departing_ == 0) return;
   const TimePoint now = clock_.now();
   for (std::size_t i = 0; i < peers_.size(); ++i) {
-    if (peers_[i].departs_at && *peers_[i].departs_at <= now)
+    if (!peers_[i].departs_at || *peers_[i].departs_at > now) continue;
+    if (std::exchange(peers_[i].fades, false)) {
+      silence(PeerId(static_cast<std::uint32_t>(i)), "it left the group or its lease ran out");
+    } else {
       depart(PeerId(static_cast<std::uint32_t>(i)), peers_[i].retire,
              std::string(peers_[i].reason));
+    }
   }
 }
 
@@ -201,6 +214,7 @@ void Router::depart(PeerId id, Retire retire, const std::string& why) {
   Peer& peer = peers_[id.value()];
   if (peer.departs_at) --departing_;
   peer.departs_at.reset();
+  peer.fades = false;
   peer.state = State::gone;
   peer.reason = why;
   Member& member = *peer.member;

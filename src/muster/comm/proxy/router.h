@@ -118,9 +118,10 @@ class Router final : public DriverSink {
     Member* member;  // members are never removed
     Driver* driver;  // outlives the router
     State state = State::there;
-    bool answered = false;  // before that it is not shown to the program
+    bool answered = false;       // before that it is not shown to the program
     bool listed = false;         // the store has shown it
-    Deadline departs_at = {};    // when it will count as gone
+    Deadline departs_at = {};    // when it will count as gone, or as silent if it fades
+    bool fades = false;          // the store does not list it any more
     Retire retire = Retire::no;  // then
     std::string reason = {};
   };
