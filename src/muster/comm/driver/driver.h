@@ -90,6 +90,8 @@ class Driver {
 
   /// Starts to connect; returns at once. Messages may be sent from then on.
   virtual Result<void> connect(PeerId peer, const Entry& entry) = 0;
+  /// True once the peer has answered, where that is more than having connected.
+  [[nodiscard]] virtual bool established(PeerId /*peer*/) const { return true; }
   /// Forgets the peer: what was not delivered to it is dropped. Unknown peers are fine.
   virtual void disconnect(PeerId peer) = 0;
 

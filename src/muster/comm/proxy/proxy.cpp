@@ -17,6 +17,7 @@
 #include "muster/comm/proxy/pump.h"
 #include "muster/comm/proxy/registrar.h"
 #include "muster/comm/proxy/router.h"
+#include "muster/net/local_address.h"
 #include "muster/runtime/doorbell.h"
 
 namespace muster::comm {
@@ -91,6 +92,7 @@ class Proxy::Impl {
   using Lock = std::unique_lock<std::mutex>;
 
   Result<void> open_drivers();
+  void listen_where_the_store_is();
   Result<void> wait_for_expected_peers(TimePoint deadline);
   // The lock is held, and may be released while waiting.
   Result<void> wait_for_minimal_peers(Lock& lock, std::string_view type);
@@ -157,6 +159,7 @@ Result<void> Proxy::Impl::open_drivers() {
   const DriverContext context{self_,         options_.group,    *doorbell_,
                               clock_,        options_.security, options_.limits,
                               options_.lease};
+  listen_where_the_store_is();
   auto drivers =
       make_drivers(options_.driver, store_->host_only(), context, options_.driver_options);
   if (!drivers) return fail(drivers.error());
@@ -172,10 +175,24 @@ Result<void> Proxy::Impl::open_drivers() {
   return {};
 }
 
+// With a secret, peers may come from the network on which the store is.
+void Proxy::Impl::listen_where_the_store_is() {
+  const std::string address = store_->local_address();
+  if (address.empty() || net::is_loopback(address)) return;
+  if (!options_.security.secret.empty() || options_.security.insecure) {
+    options_.driver_options.try_emplace("zmq.host", address);
+  } else {
+    log(LogLevel::warning, "comm",
+        "{} is on the network, but peers on other hosts cannot reach '{}': set MUSTER_SECRET, or "
+        "'insecure'",
+        store_->description(), self_.name.view());
+  }
+}
+
 std::string Proxy::Impl::missing_peers() const {
   std::vector<std::string> missing;
   for (const auto& [type, expected] : options_.expected_peers) {
-    const std::size_t there = router_->count(type);
+    const std::size_t there = router_->count_established(type);
     if (there < expected) missing.push_back(fmt::format("{} of {} '{}'", there, expected, type));
   }
   return fmt::format("{}", fmt::join(missing, ", "));

@@ -6,6 +6,7 @@
 
 #include "muster/base/log.h"
 #include "muster/comm/errc.h"
+#include "muster/runtime/process_life.h"
 
 namespace muster::comm {
 namespace {
@@ -86,8 +87,14 @@ bool Registrar::renew(TimePoint now) {
 }
 
 void Registrar::look() {
-  const auto entries = store_->list(group_);
-  if (entries) listener_.on_list(*entries);
+  auto entries = store_->list(group_);
+  if (!entries) return;
+  // The lease of a process that was killed may have long to run; on this host one can know better.
+  std::erase_if(*entries, [&](const Entry& entry) {
+    return entry.host == self_.host && entry.pid_namespace == self_.pid_namespace &&
+           !process_runs(entry.pid, entry.pid_start);
+  });
+  listener_.on_list(*entries);
 }
 
 }  // namespace muster::comm

@@ -21,6 +21,12 @@ constexpr Duration kLastWords = std::chrono::milliseconds(50);
 // A silent peer is given up for good after this many leases: until then it may resume without loss.
 constexpr int kForgetAfterLeases = 20;
 
+// Another host's loopback address would lead to whoever listens there on this one.
+bool only_from_its_host(std::string_view address) {
+  return address.starts_with("tcp://127.") || address.starts_with("tcp://[::1]") ||
+         address.starts_with("ipc://");
+}
+
 bool is_reply(const Message& message) { return message.session_stage != SessionStage::request; }
 
 }  // namespace
@@ -93,8 +99,9 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
   Driver* const driver = choose_driver(entry);
   if (driver == nullptr) {
     log(LogLevel::error, "comm",
-        "'{}' cannot be reached: it offers {}, and none of them works from here", entry.name.view(),
-        fmt::join(entry.addresses, ", "));
+        "'{}' cannot be reached: it offers {}, and none of them works from here; "
+        "between hosts, set MUSTER_SECRET so that peers listen on the network",
+        entry.name.view(), fmt::join(entry.addresses, ", "));
     return std::nullopt;
   }
   if (member.current) depart(*member.current, Retire::yes, "a new process took its name");
@@ -121,6 +128,8 @@ Driver* Router::choose_driver(const Entry& entry) const {
     if (!entry.addresses.contains(std::string(name))) continue;
     if (name == "inproc" && entry.process != self_.process) continue;
     if (name == "shm" && entry.host != self_.host) continue;
+    if (entry.host != self_.host && only_from_its_host(entry.addresses.at(std::string(name))))
+      continue;
     return driver;
   }
   return nullptr;
@@ -274,6 +283,16 @@ InstanceId Router::instance_of(std::string_view name) const {
 }
 
 std::size_t Router::count(std::string_view type) const { return names(type).size(); }
+
+std::size_t Router::count_established(std::string_view type) const {
+  std::size_t count = 0;
+  for (const auto& [name, member] : members_) {
+    const Peer* const peer = there(*member);
+    if (peer != nullptr && member->type == type && peer->driver->established(*member->current))
+      ++count;
+  }
+  return count;
+}
 
 std::vector<Name> Router::names(std::string_view type) const {
   std::vector<Name> result;

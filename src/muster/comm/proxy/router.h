@@ -53,6 +53,8 @@ class Router final : public DriverSink {
   [[nodiscard]] Name type_of(std::string_view name) const;
   /// The life of a peer that is there or silent; 0 for none.
   [[nodiscard]] InstanceId instance_of(std::string_view name) const;
+  /// How many peers of a type are there and have answered.
+  [[nodiscard]] std::size_t count_established(std::string_view type) const;
   /// How many peers of a type are there.
   [[nodiscard]] std::size_t count(std::string_view type) const;
   [[nodiscard]] std::vector<Name> names(std::string_view type) const;
