@@ -13,7 +13,7 @@ import numpy as np
 import search
 from muster.communication import Proxy, SessionMessage
 
-CANDIDATES = 16  # per round
+CANDIDATES = 24  # per round
 
 
 def requests(proxy: Proxy) -> Iterator[SessionMessage]:

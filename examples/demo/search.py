@@ -6,10 +6,10 @@ import numpy as np
 import policy
 
 EPISODES = 8  # per candidate
-ELITE = 0.25  # the share of candidates that shapes the next round
-INERTIA = 0.4  # the share of the old mean in the new one
-SPREAD = 1.5  # standard deviation of the first round
-EXPLORATION = 0.8  # added to the standard deviation at first, and then less and less ...
+ELITE = 0.2  # the share of candidates that shapes the next round
+INERTIA = 0.5  # the share of the old mean in the new one
+SPREAD = 2.0  # standard deviation of the first round
+EXPLORATION = 1.0  # added to the standard deviation at first, and then less and less ...
 EXPLORING_ROUNDS = 30  # ... over so many rounds
 
 
