@@ -98,6 +98,7 @@ class Driver {
   /// Before `disconnect`: the messages that are known not to have reached the peer, oldest first.
   [[nodiscard]] virtual std::vector<Message> take_undelivered(PeerId /*peer*/) { return {}; }
 
+  /// Buffers that are only lent (Buffer::lend) are copied if they must outlive the call.
   virtual SendStatus send(PeerId peer, const Message& message) = 0;
   /// Hands over what was held back to be sent together.
   virtual void flush() = 0;

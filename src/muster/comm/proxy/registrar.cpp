@@ -26,13 +26,14 @@ Registrar::Registrar(std::shared_ptr<Store> store, std::string group, const Entr
       lease_(lease),
       listener_(std::move(listener)) {}
 
-Result<void> Registrar::start(TimePoint deadline) {
+Result<void> Registrar::start(TimePoint deadline, const std::function<bool()>& interrupted) {
   Duration pause = kFirstRetry;
   while (true) {
     const auto put = store_->put(group_, self_, lease_);
     if (put) break;
     if (!put.error().is(Errc::store_unreachable) || clock_.now() + pause > deadline) return put;
     std::this_thread::sleep_for(pause);
+    if (interrupted && interrupted()) return fail(Errc::interrupted, "interrupted while joining");
     pause = std::min(pause * 2, kLongestRetry);
   }
   registered_ = true;

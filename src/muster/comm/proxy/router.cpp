@@ -391,6 +391,7 @@ Error Router::keep(const Message& message) {
   });
   if (!known) {
     member.kept.push_back(message);
+    member.kept.back().body = message.body.kept();
     if (is_reply(message)) ++kept_replies_;
   }
   return error(Errc::pending,
@@ -414,11 +415,12 @@ void Router::send_kept_replies() {
   }
 }
 
-Result<Message> Router::make_reply(const Message& message, Name tag, Body body,
+Result<Message> Router::make_reply(const Message& message, Tag tag, Body body,
                                    Acknowledge acknowledge) {
   Message reply;
-  reply.tag = tag.empty() ? message.tag : std::move(tag);
-  reply.tag_origin = reply.tag == message.tag ? message.tag_origin : Name();
+  if (tag.empty()) tag = Tag(message.tag, message.tag_origin);
+  reply.tag = std::move(tag.text);
+  reply.tag_origin = std::move(tag.origin);
   reply.destination = message.source;
   reply.body = std::move(body);
   reply.session_id = message.session_id;

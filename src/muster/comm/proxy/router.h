@@ -73,7 +73,7 @@ class Router final : public DriverSink {
   [[nodiscard]] Error keep(const Message& message);
   /// Makes the reply to `message`, and moves its session on. Undone by `undo_reply` when it cannot
   /// be sent.
-  Result<Message> make_reply(const Message& message, Name tag, Body body, Acknowledge acknowledge);
+  Result<Message> make_reply(const Message& message, Tag tag, Body body, Acknowledge acknowledge);
   void undo_reply(const Message& reply, SessionStage before) {
     sessions_.undo_reply(reply, before);
   }

@@ -21,8 +21,8 @@ Buffer copy_of(ByteSpan bytes) {
   if (bytes.size() <= Buffer::kInline) return Buffer::copy_of(bytes);
   auto owner = std::make_shared_for_overwrite<std::byte[]>(bytes.size());
   std::memcpy(owner.get(), bytes.data(), bytes.size());
-  const ByteSpan view(owner.get(), bytes.size());
-  return Buffer::share(view, std::move(owner));
+  const std::span<std::byte> view(owner.get(), bytes.size());
+  return Buffer::give(view, std::move(owner));
 }
 
 }  // namespace
