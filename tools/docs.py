@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that code in the documentation is code that runs, and that links lead somewhere.
 
-A line `<!-- include: examples/cpp/scatter.cpp#worker -->` before a code block says that the block is
-the part of that file between `// region worker` and `// endregion` (`#` in Python), without its
+A line `<!-- include: examples/cpp/scatter.cpp#worker -->` before a code block says that the block
+is the part of that file between `// region worker` and `// endregion` (`#` in Python), without its
 indentation; without `#worker`, the whole file. With --fix, the blocks are filled in.
 """
 
