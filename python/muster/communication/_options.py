@@ -56,26 +56,34 @@ def expected_counts(expected_peers: ExpectedPeers) -> dict[str, int]:
     try:
         counts = dict(expected_peers)
     except (TypeError, ValueError):
-        raise TypeError(f"expected_peers is a dict {{type: count}}, not {expected_peers!r}") from None
+        raise TypeError(
+            f"expected_peers is a dict {{type: count}}, not {expected_peers!r}"
+        ) from None
     for kind, count in counts.items():
         if not isinstance(kind, str) or isinstance(count, bool) or not isinstance(count, int):
             raise TypeError(f"expected_peers: {kind!r}: {count!r} is not a type and a count")
         if count < 0:
             raise ValueError(f"expected_peers: {count} peers of type {kind!r} are not possible")
     if not counts or all(count == 0 for count in counts.values()):
-        raise PeersMissError(f"expected_peers is {expected_peers!r}; name at least one type and count")
+        raise PeersMissError(
+            f"expected_peers is {expected_peers!r}; name at least one type and count"
+        )
     return counts
 
 
-def minimal_counts(minimal_peers: Union[int, Mapping[str, int]], types: Iterable[str]) -> dict[str, int]:
+def minimal_counts(minimal_peers: int | Mapping[str, int], types: Iterable[str]) -> dict[str, int]:
     """The least number of peers by type, at least one of each."""
     if isinstance(minimal_peers, bool) or not isinstance(minimal_peers, (int, Mapping)):
-        raise TypeError(f"minimal_peers is a number or a dict {{type: number}}, not {minimal_peers!r}")
+        raise TypeError(
+            f"minimal_peers is a number or a dict {{type: number}}, not {minimal_peers!r}"
+        )
     if isinstance(minimal_peers, int):
         return {kind: max(minimal_peers, 1) for kind in types}
     missing = [kind for kind in types if kind not in minimal_peers]
     if missing:
-        raise ValueError(f"minimal_peers must name every expected type; {', '.join(missing)} is missing")
+        raise ValueError(
+            f"minimal_peers must name every expected type; {', '.join(missing)} is missing"
+        )
     return {kind: max(minimal_peers[kind], 1) for kind in types}
 
 

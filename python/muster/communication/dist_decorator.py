@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Optional
+from typing import Any
 
 from muster.communication._messages import Messages
+from muster.communication.exceptions import ProxyClosedError
+from muster.communication.message import Message
 from muster.communication.proxy import Proxy
 from muster.communication.registry_table import Event, RegisterTable
 
 Handler = Callable[[Any, Proxy, Any], Any]
+
+# Milliseconds until peers that have come or gone are noticed while no message comes.
+_LOOK_AGAIN = 100.0
 
 
 def dist(
@@ -47,7 +54,9 @@ def dist(
 class _Distributed:
     __wrapped__: type
 
-    def __init__(self, proxy: Proxy, handlers: Mapping[Event, Handler], local_instance: Any) -> None:
+    def __init__(
+        self, proxy: Proxy, handlers: Mapping[Event, Handler], local_instance: Any
+    ) -> None:
         self.local_instance = local_instance
         """The instance of the decorated class."""
         self.proxy = proxy
@@ -61,18 +70,32 @@ class _Distributed:
             raise AttributeError(name)
         return getattr(self.local_instance, name)
 
-    def launch(self, timeout: Optional[float] = None) -> None:
+    def launch(self, timeout: float | None = None) -> None:
         """Receives messages and calls handlers until the proxy is closed.
 
         With a timeout, it also ends when no message came for so many milliseconds. What a handler
         raises comes out of here.
         """
-        for message in self.proxy.receive(timeout=timeout):
-            self._table.push(message, auto_trigger=False)
+        idle_at = _after(timeout)
+        while not self.proxy.closed and time.monotonic() < idle_at:
+            message = self._next(idle_at)
+            if message is not None:
+                idle_at = _after(timeout)
+                self._table.push(message, auto_trigger=False)
             for handler, messages in self._table.get():
                 handler(Messages(messages))
-            if self.proxy.closed:
-                return
+
+    def _next(self, idle_at: float) -> Message | None:
+        """The next message, or None after a while: peers that left may satisfy an event too."""
+        left = max(idle_at - time.monotonic(), 0)
+        try:
+            return self.proxy.receive_once(min(_LOOK_AGAIN, left * 1000))
+        except ProxyClosedError:
+            return None
+
+
+def _after(timeout: float | None) -> float:
+    return math.inf if timeout is None or timeout < 0 else time.monotonic() + timeout / 1000
 
 
 __all__ = ["Messages", "dist"]

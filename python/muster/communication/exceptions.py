@@ -6,7 +6,7 @@ Every class derives from :class:`MusterError` and from the built-in exception th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Optional
+from typing import TYPE_CHECKING, ClassVar
 
 from muster._core import register_exceptions
 
@@ -43,23 +43,15 @@ ERROR_TEXT = {
 class MusterError(Exception):
     """Base of all errors of this package."""
 
-    def __init__(self, error_code: int = 1000, msg: Optional[str] = None) -> None:
-        self._error_code = error_code
-        self._text = msg or ERROR_TEXT.get(error_code, "Unknown error")
+    def __init__(self, error_code: int = 1000, msg: str | None = None) -> None:
         super().__init__(error_code, msg)
-
-    @property
-    def error_code(self) -> int:
+        self.error_code = error_code
         """The number of the error, the same in every version."""
-        return self._error_code
-
-    @property
-    def strerror(self) -> str:
+        self.strerror: str | None = msg or ERROR_TEXT.get(error_code, "Unknown error")
         """What happened, in words."""
-        return self._text
 
     def __str__(self) -> str:
-        return self._text
+        return self.strerror or ""
 
 
 MAROException = MusterError
@@ -69,7 +61,7 @@ MAROException = MusterError
 class _CodedError(MusterError):
     code: ClassVar[int] = 1000
 
-    def __init__(self, msg: Optional[str] = None) -> None:
+    def __init__(self, msg: str | None = None) -> None:
         super().__init__(self.code, msg)
         self.args = (msg,)
 
@@ -97,9 +89,7 @@ class PeersConnectionError(_CodedError, ConnectionError):
 
     code = 1004
 
-    def __init__(
-        self, msg: Optional[str] = None, replies: Optional[list[SessionMessage]] = None
-    ) -> None:
+    def __init__(self, msg: str | None = None, replies: list[SessionMessage] | None = None) -> None:
         super().__init__(msg)
         self.replies = [] if replies is None else replies
         """The replies that did come."""

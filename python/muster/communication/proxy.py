@@ -52,8 +52,8 @@ class Proxy:
             None uses a folder on this host.
         initial_redis_connect_retry_interval: Seconds until the first retry; then twice as long.
         max_redis_connect_retries: After so many retries, ``RedisConnectionError``.
-        initial_peer_discovery_retry_interval: The same for peers: with the number of retries it says
-            how long to wait for them.
+        initial_peer_discovery_retry_interval: The same for peers: with the number of retries it
+            says how long to wait for them.
         max_peer_discovery_retries: After so many, ``InformationUncompletedError``.
         enable_rejoin: Whether a peer that goes away may come back under its name.
         minimal_peers: So many of each type must be there before anything is sent; a number or a
@@ -67,8 +67,8 @@ class Proxy:
         max_rejoin_times: How often one peer may come back.
 
     By keyword also: ``lease`` (seconds of silence after which a peer on another host counts as
-    lost), ``linger`` (seconds that ``close`` waits for what was sent), ``send_timeout`` (seconds that
-    a send waits for room), ``max_spin`` (seconds that a waiting thread watches memory before it
+    lost), ``linger`` (seconds that ``close`` waits for what was sent), ``send_timeout`` (seconds
+    that a send waits for room), ``max_spin`` (seconds that a waiting thread watches memory before it
     sleeps), ``secret``, ``insecure``, ``discovery`` (an address such as "file:/shared/folder"),
     ``peer_bytes``, ``inbox_messages`` and ``inbox_bytes`` (limits of queues), and the older
     ``max_retries``, ``retry_interval_base_value`` and ``log_enable``.
@@ -79,16 +79,16 @@ class Proxy:
         group_name: str,
         component_type: str,
         expected_peers: _options.ExpectedPeers,
-        component_name: Optional[str] = None,
-        driver_type: Union[DriverType, str, None] = None,
-        driver_parameters: Optional[Mapping[str, Any]] = None,
-        redis_address: Union[tuple[str, int], str, None] = None,
+        component_name: str | None = None,
+        driver_type: DriverType | str | None = None,
+        driver_parameters: Mapping[str, Any] | None = None,
+        redis_address: tuple[str, int] | str | None = None,
         initial_redis_connect_retry_interval: float = 0.1,
         max_redis_connect_retries: int = 10,
         initial_peer_discovery_retry_interval: float = 0.1,
         max_peer_discovery_retries: int = 10,
         enable_rejoin: bool = False,
-        minimal_peers: Union[int, Mapping[str, int]] = 1,
+        minimal_peers: int | Mapping[str, int] = 1,
         peers_catch_lifetime: float = 10,
         enable_message_cache_for_rejoin: bool = False,
         max_length_for_message_cache: int = 1024,
@@ -191,7 +191,7 @@ class Proxy:
     # Receiving
 
     def receive(
-        self, is_continuous: Union[bool, float, None] = True, timeout: Timeout = None
+        self, is_continuous: bool | float | None = True, timeout: Timeout = None
     ) -> Iterator[SessionMessage]:
         """Yields messages, until none comes for ``timeout`` milliseconds or the proxy is closed.
 
@@ -210,13 +210,13 @@ class Proxy:
             if not is_continuous:
                 return
 
-    def receive_once(self, timeout: Timeout = None) -> Optional[SessionMessage]:
+    def receive_once(self, timeout: Timeout = None) -> SessionMessage | None:
         """The next message that no other call waits for, or None when none came in time."""
         return self._native.receive_once(self._receive_timeout if timeout is None else timeout)
 
     def receive_by_id(
-        self, targets: Union[str, Iterable[str], None], timeout: Timeout = None
-    ) -> Optional[list[SessionMessage]]:
+        self, targets: str | Iterable[str] | None, timeout: Timeout = None
+    ) -> list[SessionMessage] | None:
         """The messages of one or several sessions, as many of each as it is named.
 
         Returns fewer when the timeout has passed. Other messages stay for ``receive``.
@@ -230,7 +230,7 @@ class Proxy:
 
     # Sending
 
-    def isend(self, message: Message) -> Optional[list[str]]:
+    def isend(self, message: Message) -> list[str] | None:
         """Sends without waiting for a reply, and returns the session ids to wait for.
 
         These are the message's own and, before it, those of messages that were kept for the peer
@@ -247,9 +247,9 @@ class Proxy:
         self,
         tag: Tag,
         session_type: SessionType,
-        destination_body_list: Optional[DestinationBodies] = None,
+        destination_body_list: DestinationBodies | None = None,
         *,
-        destination_payload_list: Optional[DestinationBodies] = None,
+        destination_payload_list: DestinationBodies | None = None,
     ) -> list[str]:
         """Sends a body of its own to each destination, and returns the session ids.
 
@@ -263,10 +263,10 @@ class Proxy:
         self,
         tag: Tag,
         session_type: SessionType,
-        destination_body_list: Optional[DestinationBodies] = None,
+        destination_body_list: DestinationBodies | None = None,
         timeout: Timeout = -1,
         *,
-        destination_payload_list: Optional[DestinationBodies] = None,
+        destination_payload_list: DestinationBodies | None = None,
     ) -> list[SessionMessage]:
         """Like ``iscatter``, and waits for the replies."""
         pairs = _either("destination", destination_body_list, destination_payload_list)
@@ -303,14 +303,14 @@ class Proxy:
 
     def reply(
         self,
-        message: Optional[Message] = None,
-        tag: Optional[Tag] = None,
+        message: Message | None = None,
+        tag: Tag | None = None,
         body: Any = None,
         ack_reply: bool = False,
         *,
         payload: Any = None,
-        received_message: Optional[Message] = None,
-    ) -> Optional[list[str]]:
+        received_message: Message | None = None,
+    ) -> list[str] | None:
         """Answers a message in its session; with ``ack_reply``, only says that it arrived.
 
         Turns ``message`` into the answer. Without a tag its tag is kept; without a body the answer
@@ -323,21 +323,21 @@ class Proxy:
 
     def forward(
         self,
-        message: Optional[Message] = None,
+        message: Message | None = None,
         destination: str = "",
-        tag: Optional[Tag] = None,
+        tag: Tag | None = None,
         body: Any = None,
         *,
         payload: Any = None,
-        received_message: Optional[Message] = None,
-    ) -> Optional[list[str]]:
+        received_message: Message | None = None,
+    ) -> list[str] | None:
         """Passes a message on within its session. Without a tag or a body, its own are kept."""
         content = body if payload is None else payload
         request = message if received_message is None else received_message
         return self._native.forward(single(request), destination, tag, content)
 
     def empty(
-        self, shape: Union[int, tuple[int, ...]], dtype: Any = float
+        self, shape: int | tuple[int, ...], dtype: Any = float
     ) -> np.ndarray[Any, np.dtype[Any]]:
         """An array to be filled and sent: on this host it is handed over without a copy.
 
@@ -366,7 +366,7 @@ class Proxy:
 
     @property
     def counters(self) -> dict[str, int]:
-        """Counts since the proxy joined: sent, received, duplicates, rejoins, and what was dropped."""
+        """Counts since the proxy joined: sent, received, rejoins, and what was dropped."""
         return self._native.counters()
 
     def __enter__(self) -> Proxy:
@@ -374,9 +374,9 @@ class Proxy:
 
     def __exit__(
         self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -405,7 +405,7 @@ def _check_text(name: str, value: Any) -> None:
 
 
 def _either(
-    name: str, body: Optional[DestinationBodies], payload: Optional[DestinationBodies]
+    name: str, body: DestinationBodies | None, payload: DestinationBodies | None
 ) -> DestinationBodies:
     if (body is None) == (payload is None):
         raise TypeError(f"give {name}_body_list or {name}_payload_list")

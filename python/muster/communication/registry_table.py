@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 from muster._core import EventTable
 from muster.communication.message import Message
@@ -18,10 +18,10 @@ AND, OR = "AND", "OR"
 class RegisterTable:
     """Calls handlers when the messages that their events ask for have come.
 
-    A unit event is ``"source:tag:amount"``: the source is a peer type, a peer name or ``*``, the tag
-    a tag (of an Enum, its value) or ``*``, the amount a number of messages or a percentage of the
-    peers that match at that moment. Events nest as tuples that end with ``"AND"``, ``"&&"``, ``"OR"``
-    or ``"||"``::
+    A unit event is ``"source:tag:amount"``: the source is a peer type, a peer name or ``*``, the
+    tag a tag (of an Enum, its value) or ``*``, the amount a number of messages or a percentage of
+    the peers that match at that moment. Events nest as tuples that end with ``"AND"``, ``"&&"``,
+    ``"OR"`` or ``"||"``::
 
         table = RegisterTable(proxy.peers)
         table.register_event_handler(("actor:rollout:60%", "timer:tick:1", "OR"), update)
@@ -33,9 +33,9 @@ class RegisterTable:
 
     def __init__(
         self,
-        peers: Union[Peers, Callable[[], Peers], Callable[[str], Sequence[str]]],
+        peers: Peers | Callable[[], Peers] | Callable[[str], Sequence[str]],
         *,
-        version: Optional[Callable[[], int]] = None,
+        version: Callable[[], int] | None = None,
     ) -> None:
         self._sources: set[str] = set()
         self._table = EventTable(_peers_function(peers, self._sources), version)
@@ -56,7 +56,7 @@ class RegisterTable:
         self._table.add(event)
         self._handlers.append(handler_fn)
 
-    def push(self, message: Message, auto_trigger: bool = True) -> Optional[list[Any]]:
+    def push(self, message: Message, auto_trigger: bool = True) -> list[Any] | None:
         """Offers a message to all events.
 
         With ``auto_trigger`` the handlers of satisfied events are called with their list of
@@ -76,7 +76,7 @@ class RegisterTable:
         return [handler(messages) for handler, messages in satisfied]
 
     def get(self) -> list[tuple[Handler, list[Message]]]:
-        """The handlers of satisfied events with the messages that are theirs, for the caller to call."""
+        """The handlers of satisfied events, to be called with the messages that are theirs."""
         return [
             (self._handlers[event], [self._release(token) for token in tokens])
             for event, tokens in self._table.take_fired()

@@ -29,7 +29,24 @@ def address(array):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["f8", "f4", "f2", "i8", "u1", "?", "c16", ">i4", "M8[ns]", "m8[s]", "S5", "U7", "V3", "O", "i4,f8"]
+    "dtype",
+    [
+        "f8",
+        "f4",
+        "f2",
+        "i8",
+        "u1",
+        "?",
+        "c16",
+        ">i4",
+        "M8[ns]",
+        "m8[s]",
+        "S5",
+        "U7",
+        "V3",
+        "O",
+        "i4,f8",
+    ],
 )
 @pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 3), (2, 0, 3)])
 def test_arrays_of_any_type_and_shape_arrive_as_they_are(deliver, dtype, shape):
@@ -40,7 +57,9 @@ def test_arrays_of_any_type_and_shape_arrive_as_they_are(deliver, dtype, shape):
 
 
 @pytest.mark.parametrize("size", [10, LARGE])
-@pytest.mark.parametrize("change", [lambda a: a, np.asfortranarray, lambda a: a[:, ::2], lambda a: a.T])
+@pytest.mark.parametrize(
+    "change", [lambda a: a, np.asfortranarray, lambda a: a[:, ::2], lambda a: a.T]
+)
 def test_arrays_in_any_layout_arrive_as_they_are(deliver, change, size):
     sent = change(np.arange(2.0 * size).reshape(2, size))
     np.testing.assert_array_equal(deliver(sent).body, sent)
@@ -127,7 +146,11 @@ def test_bytes_arrive_as_they_are(deliver, kind, size):
 
 def test_a_read_only_array_can_be_sent_on(join):
     def component(kind, *peers):
-        return {"component_type": kind, "component_name": kind, "expected_peers": dict.fromkeys(peers, 1)}
+        return {
+            "component_type": kind,
+            "component_name": kind,
+            "expected_peers": dict.fromkeys(peers, 1),
+        }
 
     a, b, c = join(component("a", "b", "c"), component("b", "a", "c"), component("c", "a", "b"))
     sent = np.arange(float(LARGE))
@@ -140,7 +163,11 @@ def test_a_read_only_array_can_be_sent_on(join):
 
 def test_a_changed_body_is_what_is_forwarded(join):
     def component(kind, *peers):
-        return {"component_type": kind, "component_name": kind, "expected_peers": dict.fromkeys(peers, 1)}
+        return {
+            "component_type": kind,
+            "component_name": kind,
+            "expected_peers": dict.fromkeys(peers, 1),
+        }
 
     a, b, c = join(component("a", "b", "c"), component("b", "a", "c"), component("c", "a", "b"))
     a.isend(SessionMessage("tag", "a", "b", {"hops": 1}))

@@ -63,7 +63,9 @@ def test_exceptions_are_builtin_ones_too():
     assert issubclass(exceptions.ForkedError, RuntimeError)
 
 
-@pytest.mark.parametrize("error", [PendingToSend("gone"), PeersConnectionError("x"), MusterError(5, "y")])
+@pytest.mark.parametrize(
+    "error", [PendingToSend("gone"), PeersConnectionError("x"), MusterError(5, "y")]
+)
 def test_exceptions_can_be_pickled(error):
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error)

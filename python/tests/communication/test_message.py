@@ -144,7 +144,9 @@ def test_the_repr_shows_every_field():
     assert "session_stage = TaskSessionStage.REQUEST" in text
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))]
+)
 @pytest.mark.parametrize("kind", [Message, SessionMessage])
 def test_messages_can_be_copied_and_pickled(duplicate, kind):
     message = kind(Tag.WORK, "me", "you", {"a": np.arange(3)})

@@ -139,7 +139,6 @@ def use_inherited(proxy):
             continue
         return number
     proxy.close()
-    del proxy
     return 0
 
 
@@ -193,7 +192,9 @@ def test_the_package_leaves_signal_handlers_alone():
     assert (done.stderr, done.returncode) == ("", 0)
 
 
-@pytest.mark.parametrize("wait", ["receive_once()", "receive_by_id(proxy.isend(request))", "send(request)"])
+@pytest.mark.parametrize(
+    "wait", ["receive_once()", "receive_by_id(proxy.isend(request))", "send(request)"]
+)
 def test_a_keyboard_interrupt_ends_a_wait(group, wait):
     program = f"""
         import os, signal, sys, threading

@@ -48,7 +48,9 @@ def test_peers_lists_only_expected_types(join):
     assert sorted(master.peers["worker"]) == sorted([first.name, second.name])
 
 
-@pytest.mark.parametrize("body", [1, "text", b"bytes", None, {"a": [1]}, "", b"", "ünï€", "\ud800", "x" * 100_000])
+@pytest.mark.parametrize(
+    "body", [1, "text", b"bytes", None, {"a": [1]}, "", b"", "ünï€", "\ud800", "x" * 100_000]
+)
 def test_a_request_is_answered(pair, body):
     master, worker = pair
     thread = in_thread(lambda: worker.reply((m := worker.receive_once(PATIENCE)), body=m.body))
@@ -155,7 +157,11 @@ def test_an_acknowledged_task_is_completed_later(pair):
     worker.reply(message, tag="done", body=42)
     receipt, result = master.receive_by_id(ids * 2, PATIENCE)
     assert (receipt.tag, receipt.session_stage) == ("got it", TaskSessionStage.RECEIVE)
-    assert (result.tag, result.body, result.session_stage) == ("done", 42, TaskSessionStage.COMPLETE)
+    assert (result.tag, result.body, result.session_stage) == (
+        "done",
+        42,
+        TaskSessionStage.COMPLETE,
+    )
 
 
 def test_a_second_answer_is_an_error(pair):
@@ -230,9 +236,12 @@ def test_an_enum_that_cannot_be_found_arrives_as_its_value(pair, monkeypatch):
 
 def test_scatter_sends_each_peer_its_own_body(join):
     workers = {"component_type": "worker", "expected_peers": {"master": 1}}
-    master, *others = join({"component_type": "master", "expected_peers": {"worker": 3}}, *[workers] * 3)
+    master, *others = join(
+        {"component_type": "master", "expected_peers": {"worker": 3}}, *[workers] * 3
+    )
     threads = [
-        in_thread(lambda w=w: w.reply((m := w.receive_once(PATIENCE)), body=m.body * 10)) for w in others
+        in_thread(lambda w=w: w.reply((m := w.receive_once(PATIENCE)), body=m.body * 10))
+        for w in others
     ]
     pairs = [(name, number) for number, name in enumerate(master.peers["worker"])]
     replies = master.scatter("work", SessionType.TASK, pairs)
@@ -258,7 +267,9 @@ def test_scatter_refuses_what_are_no_pairs(pair, pairs):
 
 def test_a_broadcast_reaches_peers_that_have_never_received(join):
     workers = {"component_type": "worker", "expected_peers": {"master": 1}}
-    master, *others = join({"component_type": "master", "expected_peers": {"worker": 3}}, *[workers] * 3)
+    master, *others = join(
+        {"component_type": "master", "expected_peers": {"worker": 3}}, *[workers] * 3
+    )
     ids = master.ibroadcast("worker", "news", SessionType.TASK, body={"epoch": 1})
     assert len(ids) == 3
     assert len(set(ids)) == 1
@@ -283,7 +294,11 @@ def test_broadcast_waits_for_all_replies(pair):
 
 def test_a_message_is_forwarded_without_looking_at_its_body(join):
     def component(kind, *peers):
-        return {"component_type": kind, "component_name": kind, "expected_peers": dict.fromkeys(peers, 1)}
+        return {
+            "component_type": kind,
+            "component_name": kind,
+            "expected_peers": dict.fromkeys(peers, 1),
+        }
 
     a, b, c = join(component("a", "b", "c"), component("b", "a", "c"), component("c", "a", "b"))
     a.isend(SessionMessage("tag", "a", "b", Unreadable()))

@@ -70,7 +70,9 @@ def test_expected_peers_may_be_pairs():
     assert expected_counts([("worker", 2), ("learner", 1)]) == {"worker": 2, "learner": 1}
 
 
-@pytest.mark.parametrize(("arguments", "error"), [(("", "master"), ValueError), ((1, "master"), TypeError)])
+@pytest.mark.parametrize(
+    ("arguments", "error"), [(("", "master"), ValueError), ((1, "master"), TypeError)]
+)
 def test_names_must_be_text(arguments, error):
     with pytest.raises(error, match="group_name"):
         Proxy(*arguments, {"worker": 1})
@@ -132,18 +134,37 @@ def test_driver_parameters_become_options_of_the_driver():
 
 def test_peers_that_do_not_come_are_named():
     with pytest.raises(InformationUncompletedError, match="0 of 2 'worker'") as caught:
-        Proxy("group", "master", {"worker": 2}, initial_peer_discovery_retry_interval=0.01, max_peer_discovery_retries=2)
+        Proxy(
+            "group",
+            "master",
+            {"worker": 2},
+            initial_peer_discovery_retry_interval=0.01,
+            max_peer_discovery_retries=2,
+        )
     assert isinstance(caught.value, TimeoutError)
 
 
 def test_the_older_names_of_the_retry_arguments_work():
     with pytest.raises(InformationUncompletedError):
-        Proxy("group", "master", {"worker": 1}, max_retries=1, retry_interval_base_value=0.01, log_enable=False)
+        Proxy(
+            "group",
+            "master",
+            {"worker": 1},
+            max_retries=1,
+            retry_interval_base_value=0.01,
+            log_enable=False,
+        )
 
 
 def test_a_redis_server_that_does_not_answer_is_named():
     with pytest.raises(RedisConnectionError, match="127.0.0.1") as caught:
-        Proxy("g", "master", {"worker": 1}, redis_address=("127.0.0.1", 1), max_redis_connect_retries=1)
+        Proxy(
+            "g",
+            "master",
+            {"worker": 1},
+            redis_address=("127.0.0.1", 1),
+            max_redis_connect_retries=1,
+        )
     assert isinstance(caught.value, ConnectionError)
 
 

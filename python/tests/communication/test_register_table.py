@@ -3,7 +3,13 @@ import time
 import pytest
 from components import PATIENCE, Tag
 
-from muster.communication import ConditionalEventSyntaxError, Message, RegisterTable, SessionMessage, SessionType
+from muster.communication import (
+    ConditionalEventSyntaxError,
+    Message,
+    RegisterTable,
+    SessionMessage,
+    SessionType,
+)
 
 PEERS = {"worker": [f"w{number}" for number in range(5)], "learner": ["l"]}
 

@@ -45,7 +45,9 @@ def wait_until(condition):
 
 
 def master_of(group, count, **options):
-    return Proxy(group, "master", {"worker": count}, component_name="m", enable_rejoin=True, **options)
+    return Proxy(
+        group, "master", {"worker": count}, component_name="m", enable_rejoin=True, **options
+    )
 
 
 def work(destination, body=None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, Optional
+from typing import Any
 
 from muster.communication.message import Message
 
@@ -22,7 +22,7 @@ class AbsDriver(ABC):
         """Connects peers: ``{name: address}``."""
 
     @abstractmethod
-    def receive(self, timeout: Optional[float] = None) -> Iterator[Message]:
+    def receive(self, timeout: float | None = None) -> Iterator[Message]:
         """Yields messages until none comes for ``timeout`` milliseconds."""
 
     @abstractmethod
@@ -41,7 +41,7 @@ class AbsDriver(ABC):
         """Disconnects the peers that are named."""
         raise NotImplementedError
 
-    def receive_once(self, timeout: Optional[float] = None) -> Optional[Message]:
+    def receive_once(self, timeout: float | None = None) -> Message | None:
         """The next message, or None when none came in time."""
         return next(iter(self.receive(timeout)), None)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Union
 
 from muster.communication.exceptions import DriverTypeError
 
@@ -26,7 +25,7 @@ class DriverType(Enum):
         return self.value.replace("_driver", "")
 
     @classmethod
-    def of(cls, given: Union[DriverType, str, None]) -> DriverType:
+    def of(cls, given: DriverType | str | None) -> DriverType:
         """The member for a member, its value, its native name, or None (``AUTO``)."""
         if given is None:
             return cls.AUTO

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Optional, Union
+from typing import Any
 
 from muster._core import Endpoint, Message, SessionMessage
 from muster.communication import _logging  # noqa: F401  (log lines go to Python's logging)
@@ -29,7 +29,7 @@ class ZmqDriver(AbsDriver):
         protocol: str = "tcp",
         send_timeout: float = -1,
         receive_timeout: float = -1,
-        logger: Optional[logging.Logger] = None,
+        logger: logging.Logger | None = None,
     ) -> None:
         options = {"zmq.protocol": protocol}
         self._endpoint = Endpoint(component_type, "zmq", options, send_timeout)
@@ -45,7 +45,7 @@ class ZmqDriver(AbsDriver):
         for peer, address in peers_address.items():
             self._endpoint.connect(peer, address)
 
-    def disconnect(self, peers_address: Union[Mapping[str, Any], Iterable[str]]) -> None:
+    def disconnect(self, peers_address: Mapping[str, Any] | Iterable[str]) -> None:
         """Disconnects the peers that are named; sending to them is ``PendingToSend``."""
         for peer in list(peers_address):
             self._endpoint.disconnect(peer)
@@ -58,7 +58,7 @@ class ZmqDriver(AbsDriver):
         """Sends a message to all connected peers of the type ``topic``."""
         self._endpoint.broadcast(topic, message)
 
-    def receive(self, timeout: Optional[float] = None) -> Iterator[SessionMessage]:
+    def receive(self, timeout: float | None = None) -> Iterator[SessionMessage]:
         """Yields messages until none comes for ``timeout`` milliseconds or the driver is closed."""
         while True:
             try:
@@ -69,7 +69,7 @@ class ZmqDriver(AbsDriver):
                 return
             yield message
 
-    def receive_once(self, timeout: Optional[float] = None) -> Optional[SessionMessage]:
+    def receive_once(self, timeout: float | None = None) -> SessionMessage | None:
         """The next message, or None when none came in time."""
         return self._endpoint.receive_once(self._receive_timeout if timeout is None else timeout)
 

@@ -93,10 +93,15 @@ bool Body::exclusive(std::size_t index) const {
   return true;
 }
 
+bool Body::lent() const {
+  for (std::size_t i = 0; i < buffer_count(); ++i) {
+    if (buffer(i).lent()) return true;
+  }
+  return false;
+}
+
 Body Body::kept() const {
-  bool any_lent = false;
-  for (std::size_t i = 0; i < buffer_count(); ++i) any_lent |= buffer(i).lent();
-  if (!any_lent) return *this;
+  if (!lent()) return *this;
   Body body(type_, main_.kept());
   if (!extra_) return body;
   Extra extra = *extra_;

@@ -75,6 +75,8 @@ class Body {
   /// True when whoever holds this body may change its `index`-th buffer, because nobody else can
   /// see it.
   [[nodiscard]] bool exclusive(std::size_t index) const;
+  /// True when one of the buffers is only lent.
+  [[nodiscard]] bool lent() const;
   /// The same body, with copies of buffers that are only lent.
   [[nodiscard]] Body kept() const;
 

@@ -152,9 +152,8 @@ Result<void> Proxy::Impl::join() {
       Registrar::Listener{[this](const std::vector<Entry>& entries) {
                             const std::lock_guard lock(mutex_);
                             if (closing_) return;
-                            const auto before = router_->membership_version();
                             router_->update(entries);
-                            if (router_->membership_version() != before) pump_->nudge();
+                            pump_->nudge();
                           },
                           [this](const Error& error) {
                             const std::lock_guard lock(mutex_);
@@ -164,7 +163,8 @@ Result<void> Proxy::Impl::join() {
                             pump_->nudge();
                           }});
   if (auto ok = registrar_->start(std::min(deadline, clock_.now() + options_.store_timeout),
-                                 options_.interrupted); !ok)
+                                  options_.interrupted);
+      !ok)
     return fail(ok.error().within(fmt::format("join group '{}'", options_.group)));
   return wait_for_expected_peers(deadline);
 }
@@ -209,7 +209,7 @@ void Proxy::Impl::listen_where_the_store_is() {
 std::string Proxy::Impl::missing_peers() const {
   std::vector<std::string> missing;
   for (const auto& [type, expected] : options_.expected_peers) {
-    const std::size_t there = router_->count_established(type);
+    const std::size_t there = router_->count(type);
     if (there < expected) missing.push_back(fmt::format("{} of {} '{}'", there, expected, type));
   }
   return fmt::format("{}", fmt::join(missing, ", "));

@@ -53,8 +53,6 @@ class Router final : public DriverSink {
   [[nodiscard]] Name type_of(std::string_view name) const;
   /// The life of a peer that is there or silent; 0 for none.
   [[nodiscard]] InstanceId instance_of(std::string_view name) const;
-  /// How many peers of a type are there and have answered.
-  [[nodiscard]] std::size_t count_established(std::string_view type) const;
   /// How many peers of a type are there.
   [[nodiscard]] std::size_t count(std::string_view type) const;
   [[nodiscard]] std::vector<Name> names(std::string_view type) const;
@@ -120,8 +118,10 @@ class Router final : public DriverSink {
     Member* member;  // members are never removed
     Driver* driver;  // outlives the router
     State state = State::there;
+    bool answered = false;       // before that it is not shown to the program
     bool listed = false;         // the store has shown it
-    Deadline departs_at = {};    // when it will count as gone
+    Deadline departs_at = {};    // when it will count as gone, or as silent if it fades
+    bool fades = false;          // the store does not list it any more
     Retire retire = Retire::no;  // then
     std::string reason = {};
   };
@@ -139,6 +139,7 @@ class Router final : public DriverSink {
 
   [[nodiscard]] Member* find(std::string_view name) const;
   [[nodiscard]] const Peer* there(const Member& member) const;
+  [[nodiscard]] bool shown(const Member& member) const;
   [[nodiscard]] Driver* choose_driver(const Entry& entry) const;
   std::optional<PeerId> admit(const Entry& entry);
   void silence(PeerId id, const std::string& why);
@@ -147,6 +148,7 @@ class Router final : public DriverSink {
   void depart(PeerId id, Retire retire, const std::string& why);
   void report_lost(PeerId id);
   void keep_undelivered(PeerId id);
+  void note_answers();
   void depart_when_due();
   void send_kept_replies();
   [[nodiscard]] std::string known_names() const;
@@ -159,6 +161,7 @@ class Router final : public DriverSink {
   Members members_;
   std::vector<Peer> peers_;  // by PeerId
   std::vector<PeerId> unwatched_;
+  std::vector<PeerId> unanswered_;
   std::size_t kept_replies_ = 0;  // in all members' kept messages
   std::size_t departing_ = 0;     // peers with departs_at
   mutable Member* last_found_ = nullptr;
