@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from .hosts import Network, Process
+from tests.hosts.hosts import Network
+from tests.support.processes import Process
 
 RELAY = Path(__file__).with_name("relay.py")
 
