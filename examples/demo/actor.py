@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import search
+
 from muster.communication import Proxy, SessionMessage
 
 CANDIDATES = 24  # per round

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from muster.communication import Proxy, RegisterTable, SessionMessage, SessionType
 from search import Search
+
+from muster.communication import Proxy, RegisterTable, SessionMessage, SessionType
 
 # region event
 ENOUGH = "actor:rollout:60%"  # of the actors that are there at that moment: 3 of 4, 2 of 3

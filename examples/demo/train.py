@@ -16,6 +16,7 @@ from pathlib import Path
 import curve
 from crew import Crew
 from learner import Learner, Round
+
 from muster.communication import Proxy, SessionType
 
 ACTORS = 4
