@@ -87,6 +87,7 @@ struct Learner {
 // region round
 /// Sends the weights to all actors and takes rollouts until the table has called its handler.
 void play_round(Proxy& proxy, RegisterTable& table, Learner& learner) {
+  table.clear();
   const SessionId round =
       proxy.ibroadcast("actor", "weights", SessionType::task, to_body(learner.weights))
           .value()
