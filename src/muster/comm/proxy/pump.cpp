@@ -226,7 +226,11 @@ void Pump::sleep_in_background(Deadline deadline, bool polling) {
 }
 
 void Pump::watch_processes() {
-  for (const auto& [peer, pid] : router_.take_watchable()) {
+  const auto watchable = router_.take_watchable();
+  if (watchable.empty()) return;
+  // A process may outlive its proxies, and have many.
+  std::erase_if(processes_, [&](const auto& item) { return router_.is_gone(item.second.first); });
+  for (const auto& [peer, pid] : watchable) {
     FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
     if (!process) {
       if (errno == ESRCH) router_.process_exited(peer);
