@@ -35,7 +35,8 @@ def requests(proxy: Proxy) -> Iterator[SessionMessage]:
 
 def main() -> None:
     group, name, seed = sys.argv[1:]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the learner decides when to stop
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the learner decides when to stop
     random = np.random.default_rng(int(seed))
     with join(group, "actor", {"learner": 1}, name) as proxy:
         for request in requests(proxy):

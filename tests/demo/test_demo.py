@@ -17,6 +17,15 @@ TRAIN = ROOT / "examples" / "demo" / "train.py"
 pytestmark = pytest.mark.timeout(300)
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path, monkeypatch):
+    """The discovery folder is empty in the end."""
+    folder = tmp_path / "runtime"
+    monkeypatch.setenv("MUSTER_RUNTIME_DIR", str(folder))
+    yield
+    assert list(folder.iterdir()) == []
+
+
 def start(*arguments: str) -> subprocess.Popen[str]:
     """Starts the job in a process group of its own, as a shell does."""
     return subprocess.Popen(
@@ -69,13 +78,14 @@ def test_a_job_that_did_not_learn_fails_and_says_so(tmp_path):
     assert "at least -300 is required" in output
 
 
-def test_an_interrupt_stops_everything(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_everything(tmp_path, number):
     picture = tmp_path / "curve.png"
     job = start("--rounds", "100000", "--picture", str(picture))
     for line in job.stdout:
         if line.startswith("    1 "):
             break
-    os.killpg(job.pid, signal.SIGINT)
+    os.killpg(job.pid, number)
     output = end_of(job)
     assert job.returncode == 130
     assert output.endswith("Interrupted; all actors have stopped.\n")
