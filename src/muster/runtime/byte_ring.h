@@ -52,6 +52,11 @@ class RingWriter {
     refresh(0);
     return read_;
   }
+  /// What the reader has not taken yet, in one piece.
+  [[nodiscard]] ByteSpan untaken() {
+    const std::uint64_t from = taken();
+    return {data_ + (from & (capacity_ - 1)), static_cast<std::size_t>(written_ - from)};
+  }
   /// The reader's index makes no sense: nothing more can be written.
   [[nodiscard]] bool broken() const { return broken_; }
 
@@ -87,16 +92,12 @@ class RingReader {
     if (written_ == read_ && !refresh()) return {};
     return {data_ + (read_ & (capacity_ - 1)), static_cast<std::size_t>(written_ - read_)};
   }
-  /// Takes bytes off the front. The writer learns of it at the next `release`.
-  void consume(std::size_t bytes) { read_ += bytes; }
-  /// Lets the writer use what was consumed.
-  void release() {
-    if (released_ == read_) return;
-    released_ = read_;
+  /// Takes bytes off the front, for the writer to use again.
+  void consume(std::size_t bytes) {
+    read_ += bytes;
     indices_->read.store(read_, std::memory_order_release);
   }
-  [[nodiscard]] std::uint64_t unreleased() const { return read_ - released_; }
-  /// After `release`: true when the writer waits and has to be told; at most once per wait. It is
+  /// After `consume`: true when the writer waits and has to be told; at most once per wait. It is
   /// left waiting until a good part of the ring is free, so that it does not wake up for every
   /// message.
   [[nodiscard]] bool writer_to_be_told() {
@@ -132,7 +133,6 @@ class RingReader {
   std::uint64_t capacity_;
   std::uint64_t written_ = 0;  // as last seen
   std::uint64_t read_ = 0;
-  std::uint64_t released_ = 0;  // as last published
   bool broken_ = false;
 };
 

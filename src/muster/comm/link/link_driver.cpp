@@ -81,6 +81,11 @@ Result<void> LinkDriver::connect(PeerId peer, const Entry& entry) {
   return {};
 }
 
+bool LinkDriver::established(PeerId peer) const {
+  const Peer* const found = find(peer);
+  return found != nullptr && found->link.state() == Link::State::established;
+}
+
 void LinkDriver::disconnect(PeerId id) {
   Peer* peer = find(id);
   if (peer == nullptr) return;
@@ -108,7 +113,14 @@ SendStatus LinkDriver::send(PeerId id, const Message& message) {
   Peer* peer = find(id);
   if (peer == nullptr || peer->ended) return SendStatus::gone;
   const TimePoint now = context_.clock.now();
-  const bool taken = peer->link.offer(message, now);
+  bool taken = false;
+  if (message.body.lent()) {
+    Message kept = message;
+    kept.body = message.body.kept();
+    taken = peer->link.offer(kept, now);
+  } else {
+    taken = peer->link.offer(message, now);
+  }
   if (peer->link.gathering()) {
     if (!std::exchange(peer->gathering, true)) {
       gathering_.push_back(id);
@@ -192,7 +204,7 @@ void LinkDriver::take_events(TimePoint now) {
     if (peer == nullptr || peer->ended) continue;
     switch (event->kind) {
       case TransportEvent::Kind::connected: peer->link.on_connected(now); break;
-      case TransportEvent::Kind::disconnected: peer->link.on_disconnected(); break;
+      case TransportEvent::Kind::disconnected: peer->link.on_disconnected(now); break;
     }
     pump(*peer, now);
   }
@@ -331,8 +343,7 @@ void LinkDriver::serve_links(TimePoint now) {
     if (peer->link.state() == Link::State::unreachable) {
       const auto silence =
           std::chrono::duration_cast<std::chrono::milliseconds>(peer->link.silence(now));
-      note_departure(*peer, Departure::silent,
-                     fmt::format("nothing was heard from it for {}", silence));
+      note_departure(*peer, Departure::silent, fmt::format("it was last heard {} ago", silence));
     }
     pump(*peer, now);
   }

@@ -426,6 +426,35 @@ TEST_F(LinkPair, PingsASilentPeerAndReportsItAfterTheLease) {
   EXPECT_EQ(a_.state(), Link::State::unreachable);
 }
 
+TEST_F(LinkPair, IsPatientWhileTheTransportVouchesForTheConnection) {
+  a_.on_connected(now_);
+  lose(a_, now_);
+  for (int i = 0; i < 20; ++i) advance(options().lease / 3);
+  EXPECT_EQ(a_.state(), Link::State::established);
+  a_.on_disconnected(now_);
+  advance(Duration(1));
+  EXPECT_EQ(a_.state(), Link::State::unreachable);
+}
+
+TEST_F(LinkPair, ReportsAPeerThatIsHeardButCannotBeReached) {
+  a_.on_connected(now_);
+  exchange();
+  a_.on_disconnected(now_);
+  for (int i = 0; i < 4; ++i) {
+    advance(options().lease / 3);
+    Frame ping = make_frame({.kind = FrameKind::ping,
+                             .source = InstanceId(2),
+                             .destination = InstanceId(1),
+                             .source_epoch = 1,
+                             .destination_epoch = 1});
+    a_.receive(*decode_header(ping), std::move(ping), now_);
+  }
+  EXPECT_EQ(a_.state(), Link::State::unreachable);
+  a_.on_connected(now_);
+  exchange();
+  EXPECT_EQ(a_.state(), Link::State::established);
+}
+
 TEST_F(LinkPair, GoesOnWhereItWasWhenThePeerIsHeardAgain) {
   ASSERT_TRUE(a_.offer(numbered(1, 1), now_));
   for (int i = 0; i < 8; ++i) {

@@ -247,6 +247,8 @@ TEST_F(RouterTest, ResumesASilentPeerAsItWas) {
   Router& router = make();
   router.update({entry("a", 10)});
   router.update({});
+  clock.advance(std::chrono::seconds(1));
+  router.poll();
   EXPECT_TRUE(router.peers().empty());
   EXPECT_EQ(driver.connected.size(), 1u) << "its queue must survive";
   router.update({entry("a", 10)});
@@ -256,10 +258,36 @@ TEST_F(RouterTest, ResumesASilentPeerAsItWas) {
   EXPECT_EQ(router.count("actor"), 1u);
 }
 
+TEST_F(RouterTest, TakesWhatAPeerSentBeforeItLeftTheGroup) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  const auto sessions = request("a");
+  Waiter waiter(sessions);
+  router.add(waiter);
+  router.update({});
+  router.on_message(PeerId(0), reply_to(sessions.at(0)));
+  EXPECT_TRUE(waiter.done());
+  EXPECT_TRUE(waiter.take().lost.empty());
+  router.remove(waiter);
+}
+
+TEST_F(RouterTest, KeepsAPeerThatTheStoreListsAgainAtOnce) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  router.update({});
+  router.update({entry("a", 10)});
+  clock.advance(std::chrono::hours(1));
+  router.poll();
+  EXPECT_EQ(router.count("actor"), 1u);
+  EXPECT_EQ(router.counters().rejoins, 0u);
+}
+
 TEST_F(RouterTest, ForgetsASilentPeerInTheEnd) {
   Router& router = make();
   router.update({entry("a", 10)});
   router.update({});
+  clock.advance(std::chrono::seconds(1));
+  router.poll();
   clock.advance(std::chrono::hours(1));
   ASSERT_TRUE(router.next_wakeup().has_value());
   router.poll();
