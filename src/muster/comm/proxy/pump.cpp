@@ -162,6 +162,14 @@ void Pump::watch_drivers(Deadline deadline) {
   nudged_.store(false, std::memory_order_relaxed);
 }
 
+void Pump::wait_until_nobody_waits(std::unique_lock<std::mutex>& lock) {
+  constexpr Duration kNudgeAgain = std::chrono::milliseconds(1);
+  while (poller_ != Poller::none || followers_ > 0) {
+    nudge();
+    changed_.wait_for(lock, kNudgeAgain);
+  }
+}
+
 void Pump::nudge() {
   nudged_.store(true);
   doorbell_.ring();
