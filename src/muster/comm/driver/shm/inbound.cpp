@@ -60,18 +60,17 @@ Result<std::size_t> Inbound::drain(DriverSink& sink, PeerId from, std::size_t mo
     // Before it is delivered: should this process die now, the sender must not take it for a
     // message that never arrived.
     ring_.consume(*frame);
-    since_told_ += *frame;
-    if (since_told_ >= shared_->memory.ring_bytes() / 8) tell_writer();
+    if (ring_.unreleased() >= shared_->memory.ring_bytes() / 8) release();
     ++delivered_;
     sink.on_message(from, std::move(message));
   }
   if (ring_.broken()) return fail(Errc::malformed, "the ring's index makes no sense");
-  if (since_told_ != 0) tell_writer();
+  if (ring_.unreleased() != 0) release();
   return delivered_;
 }
 
-void Inbound::tell_writer() {
-  since_told_ = 0;
+void Inbound::release() {
+  ring_.release();
   if (ring_.writer_to_be_told()) shared_->sender_doorbell.ring();
 }
 

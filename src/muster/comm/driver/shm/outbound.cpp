@@ -196,7 +196,7 @@ void Outbound::hint_at_scarcity() {
 
 std::uint64_t Outbound::bytes_under_way() {
   if (under_way_.empty()) return 0;
-  const std::uint64_t taken = ring_.taken();
+  const std::uint64_t taken = ring_.released();
   while (!under_way_.empty() && under_way_.front().end <= taken) {
     under_way_bytes_ -= under_way_.front().bytes;
     under_way_.pop_front();
