@@ -180,11 +180,14 @@ def test_the_package_leaves_signal_handlers_alone():
     program = """
         import signal, threading
         before = [signal.getsignal(number) for number in range(1, 32)]
-        from muster.communication import Proxy
-        worker = lambda: Proxy("g", "worker", {"master": 1}).receive_once(0)
+        from muster.communication import Message, Proxy
+        def worker():
+            with Proxy("g", "worker", {"master": 1}) as proxy:
+                proxy.isend(Message("here", proxy.name, "master"))
         thread = threading.Thread(target=worker)
         thread.start()
-        Proxy("g", "master", {"worker": 1}).close()
+        with Proxy("g", "master", {"worker": 1}, component_name="master") as proxy:
+            assert proxy.receive_once(20_000).tag == "here"
         thread.join()
         assert before == [signal.getsignal(number) for number in range(1, 32)]
     """

@@ -3,7 +3,12 @@
 namespace muster {
 
 Buffer Buffer::copy_of(ByteSpan bytes) {
-  if (bytes.size() > kInline) return take(std::vector<std::byte>(bytes.begin(), bytes.end()));
+  if (bytes.size() > kInline) {
+    auto owner = std::make_shared_for_overwrite<std::byte[]>(bytes.size());
+    std::memcpy(owner.get(), bytes.data(), bytes.size());
+    const std::span<std::byte> view(owner.get(), bytes.size());
+    return give(view, std::move(owner));
+  }
   Buffer buffer;
   buffer.size_ = bytes.size();
   if (!bytes.empty()) std::memcpy(buffer.inline_.data(), bytes.data(), bytes.size());

@@ -254,7 +254,12 @@ void Proxy::Impl::close() {
     }
     lock.unlock();
     pump_->stop();
+    lock.lock();
+    pump_->wait_until_nobody_waits(lock);
     for (const auto& driver : drivers_) driver->close();
+    lock.unlock();
+  } else {
+    lock.unlock();
   }
   // Last, so that the peers hear the goodbye before the entry is gone and know that it was one.
   if (registrar_) registrar_->stop();

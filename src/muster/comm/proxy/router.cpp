@@ -107,8 +107,13 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
         entry.name.view(), fmt::join(entry.addresses, ", "));
     return std::nullopt;
   }
-  if (member.current) depart(*member.current, Retire::yes, "a new process took its name");
   const PeerId id(static_cast<std::uint32_t>(peers_.size()));
+  if (auto connected = driver->connect(id, entry); !connected) {
+    log(LogLevel::warning, "comm", "connecting '{}': {}", entry.name.view(),
+        connected.error().message());
+    return std::nullopt;
+  }
+  if (member.current) depart(*member.current, Retire::yes, "a new process took its name");
   peers_.push_back(Peer{.entry = entry, .member = &member, .driver = driver});
   member.type = entry.type;
   member.current = id;
@@ -116,12 +121,6 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
   if (returns) ++counters_.rejoins;
   ++membership_version_;
   unwatched_.push_back(id);
-  if (auto connected = driver->connect(id, entry); !connected) {
-    log(LogLevel::error, "comm", "connecting '{}': {}", entry.name.view(),
-        connected.error().message());
-    depart(id, Retire::no, connected.error().message());
-    return std::nullopt;
-  }
   unanswered_.push_back(id);
   note_answers();
   return id;
@@ -293,6 +292,8 @@ bool Router::shown(const Member& member) const {
   const Peer* const peer = there(member);
   return peer != nullptr && peer->answered;
 }
+
+bool Router::is_gone(PeerId peer) const { return peers_[peer.value()].state == State::gone; }
 
 std::map<Name, std::vector<Name>> Router::peers() const {
   std::map<Name, std::vector<Name>> result;

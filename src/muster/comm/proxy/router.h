@@ -49,6 +49,8 @@ class Router final : public DriverSink {
   /// Peers whose processes can be watched on this host since the last call.
   [[nodiscard]] std::vector<std::pair<PeerId, std::int64_t>> take_watchable();
 
+  [[nodiscard]] bool is_gone(PeerId peer) const;
+
   [[nodiscard]] std::map<Name, std::vector<Name>> peers() const;
   [[nodiscard]] Name type_of(std::string_view name) const;
   /// The life of a peer that is there or silent; 0 for none.

@@ -24,6 +24,7 @@ class ScriptedDriver final : public Driver {
   [[nodiscard]] std::string_view name() const override { return "scripted"; }
   [[nodiscard]] std::string address() const override { return "here"; }
   Result<void> connect(PeerId peer, const Entry&) override {
+    if (refuses) return fail(Errc::peer_connection, "nobody is there");
     connected.insert(peer);
     return {};
   }
@@ -45,6 +46,7 @@ class ScriptedDriver final : public Driver {
   std::vector<std::pair<PeerId, Message>> sent;
   std::vector<Message> undelivered;
   SendStatus status = SendStatus::sent;
+  bool refuses = false;
 };
 
 class RouterTest : public testing::Test {
@@ -241,6 +243,16 @@ TEST_F(RouterTest, DoesNotTakeBackANameThatCameBackTooOften) {
   }
   EXPECT_EQ(driver.connected.size(), 0u);
   EXPECT_EQ(router.counters().rejoins, 2u);
+}
+
+TEST_F(RouterTest, DoesNotCountAFailedConnectionAsAReturn) {
+  Router& router = make({.enabled = true, .minimal_peers = {}, .max_rejoins = 1});
+  driver.refuses = true;
+  for (int i = 0; i < 10; ++i) router.update({entry("a", 10)});
+  EXPECT_TRUE(router.peers().empty());
+  driver.refuses = false;
+  router.update({entry("a", 11)});
+  EXPECT_EQ(router.count("actor"), 1u);
 }
 
 TEST_F(RouterTest, ResumesASilentPeerAsItWas) {

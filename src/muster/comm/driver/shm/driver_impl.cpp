@@ -165,14 +165,20 @@ bool ShmDriver::ready() const {
 std::size_t ShmDriver::poll(DriverSink& sink, Intake intake) {
   flush();
   refresh_polled();
-  if (waiting_.load(std::memory_order_relaxed)) {
-    waiting_.store(false, std::memory_order_relaxed);
-    for (const auto& out : polled_.outbound) out->note_progress();
-  }
+  if (waiting_.load(std::memory_order_relaxed)) note_progress();
   const std::size_t delivered = intake == Intake::open ? drain_all(sink) : 0;
   if (!ended_.empty()) report_departures(sink);
   if (delivered == 0 || ++polls_ % kPollsBetweenTidying == 0) tidy();
   return delivered;
+}
+
+// Whoever waits tries again after this poll, and says so again if that is still in vain.
+void ShmDriver::note_progress() {
+  for (const auto& out : polled_.outbound) {
+    if (!out->progressed()) continue;
+    out->note_progress();
+    waiting_.store(false, std::memory_order_relaxed);
+  }
 }
 
 std::size_t ShmDriver::drain_all(DriverSink& sink) {

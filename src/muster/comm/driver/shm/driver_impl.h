@@ -73,6 +73,7 @@ class ShmDriver final : public Driver {
   void watch(int fd, Source source, std::uint32_t number = 0);
   void note_change();
   void refresh_polled();
+  void note_progress();
   void watch_process_of(PeerId id, Peer& peer, pid_t pid);
   Result<void> try_connect(PeerId id, Peer& peer);
   void retry_connects();

@@ -29,7 +29,8 @@ class OneBlock final : public BlockSource {
 Message sample(Body body) {
   Message message;
   message.tag = "tag";
-  message.session_id = message.message_id = {kSender, 1};
+  message.session_id = {kSender, 1};
+  message.message_id = {kSender, 1};
   message.body = std::move(body);
   return message;
 }

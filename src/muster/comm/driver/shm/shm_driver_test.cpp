@@ -1,10 +1,7 @@
 #include "muster/comm/driver/shm/shm_driver.h"
 
 #include <filesystem>
-#include <mutex>
-#include <poll.h>
-#include <thread>
-#include <unistd.h>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -348,7 +345,7 @@ TEST(ShmDriver, SendsABodyLargerThanTheArenaWhenNothingElseIsUnderWay) {
       return b.received.size() == i;
     }));
   }
-  EXPECT_EQ(b.received[2].body.text().substr(0, 100), letters(100));
+  EXPECT_EQ(b.received[2].body.buffer().text().substr(0, 100), letters(100));
 }
 
 std::size_t mappings_of(std::string_view label) {
