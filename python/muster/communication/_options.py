@@ -57,7 +57,7 @@ def count(name: str, value: Any) -> int:
 
 
 def extra_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that only this library has, checked, with defaults for those not given."""
+    """The options that only this library has, checked; defaults for those that are not given."""
     options = {}
     for name, default in EXTRA_OPTIONS.items():
         value = given.get(name)
