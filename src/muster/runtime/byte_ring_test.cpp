@@ -71,6 +71,17 @@ TEST(ByteRing, TellsAWaitingWriterOnceWhenAGoodPartIsFree) {
   EXPECT_FALSE(ring.reader.writer_to_be_told());
 }
 
+TEST(ByteRing, KnowsWhatAReaderHasNotTaken) {
+  Ring ring;
+  ASSERT_TRUE(ring.write("taken"));
+  ASSERT_TRUE(ring.write("left"));
+  ASSERT_EQ(ring.reader.readable().size(), 9u);
+  ring.reader.consume(5);
+  EXPECT_EQ(as_text(ring.writer.untaken()), "left");
+  ring.indices.taken.store(~std::uint64_t{0});
+  EXPECT_EQ(as_text(ring.writer.untaken()), "takenleft") << "a lie is not believed";
+}
+
 TEST(ByteRing, SurvivesAWriterThatLies) {
   for (const std::uint64_t lie : {std::uint64_t{kPage + 1}, ~std::uint64_t{0}}) {
     Ring ring;

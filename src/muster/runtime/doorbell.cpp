@@ -25,8 +25,7 @@ Word& word_of(const Mapping& page) { return *std::launder(reinterpret_cast<Word*
 // The page also counts rings that found the receiver awake but about to sleep: none is needed,
 // because `prepare` stores the state before the receiver looks for work a last time, and a ringer
 // publishes its work before it loads the state.
-void ring_page(const Mapping& page, const FileDescriptor& socket, const std::string& socket_name) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+void nudge_page(const Mapping& page, const FileDescriptor& socket, const std::string& socket_name) {
   Word& word = word_of(page);
   if (word.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(Doorbell::Sleep::awake))
     return;
@@ -97,7 +96,10 @@ void Doorbell::awake() {
   }
 }
 
-void Doorbell::ring() { ring_page(page_, socket_, socket_name_); }
+void Doorbell::ring() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  nudge_page(page_, socket_, socket_name_);
+}
 
 RemoteDoorbell::RemoteDoorbell(Mapping page, std::shared_ptr<const FileDescriptor> socket,
                                std::string socket_name)
@@ -130,6 +132,11 @@ Result<RemoteDoorbell> RemoteDoorbell::open(FileDescriptor page_fd, std::string 
   return RemoteDoorbell(*std::move(page), std::move(socket), std::move(socket_name));
 }
 
-void RemoteDoorbell::ring() const { ring_page(page_, *socket_, socket_name_); }
+void RemoteDoorbell::ring() const {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  nudge();
+}
+
+void RemoteDoorbell::nudge() const { nudge_page(page_, *socket_, socket_name_); }
 
 }  // namespace muster

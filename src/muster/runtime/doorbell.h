@@ -59,14 +59,17 @@ class RemoteDoorbell {
  public:
   /// Maps the page, which may come from a stranger; takes the descriptor.
   [[nodiscard]] static Result<RemoteDoorbell> open(FileDescriptor page_fd, std::string socket_name);
-  /// The same with a socket of `ringing_socket()` that many doorbells share: with hundreds of peers,
-  /// descriptors are scarce.
+  /// The same with a socket of `ringing_socket()` that many doorbells share: with hundreds of
+  /// peers, descriptors are scarce.
   [[nodiscard]] static Result<RemoteDoorbell> open(FileDescriptor page_fd, std::string socket_name,
                                                    std::shared_ptr<const FileDescriptor> socket);
   [[nodiscard]] static Result<std::shared_ptr<const FileDescriptor>> ringing_socket();
 
   /// Thread-safe. After the reason for the ring was published.
   void ring() const;
+  /// The same without the fence: misses a receiver that goes to sleep at this very moment. For
+  /// ringers with much to publish, who make one fence in the end and nudge again.
+  void nudge() const;
 
  private:
   RemoteDoorbell(Mapping page, std::shared_ptr<const FileDescriptor> socket,

@@ -1,16 +1,16 @@
 #include "muster/runtime/mapping.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <charconv>
+#include <fcntl.h>
 #include <fstream>
 #include <limits>
 #include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace muster {
 namespace {
@@ -34,7 +34,8 @@ Result<Mapping> Mapping::map(int fd, std::size_t bytes, Populate populate, Acces
   const int protection = PROT_READ | (access == Access::read_write ? PROT_WRITE : 0);
   const int flags = MAP_SHARED | (populate == Populate::yes ? MAP_POPULATE : 0);
   void* const data = ::mmap(nullptr, bytes, protection, flags, fd, 0);
-  if (data == MAP_FAILED) return fail(system_error(errno, fmt::format("map {} bytes of shared memory", bytes)));
+  if (data == MAP_FAILED)
+    return fail(system_error(errno, fmt::format("map {} bytes of shared memory", bytes)));
   Mapping mapping;
   mapping.data_ = static_cast<std::byte*>(data);
   mapping.size_ = bytes;
@@ -62,7 +63,8 @@ Result<Mapping> Mapping::map_ring(int fd, std::size_t first, std::size_t ring) {
   return mapping;
 }
 
-Mapping::Mapping(Mapping&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+Mapping::Mapping(Mapping&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   std::swap(data_, other.data_);
@@ -82,9 +84,11 @@ Result<FileDescriptor> create_memory_file(std::string_view label, std::size_t by
     return fail(system_error(ENOMEM, fmt::format("reserve {} bytes of shared memory", bytes)));
   }
   const int reserved = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
-  if (reserved != 0) return fail(system_error(reserved, fmt::format("reserve {} bytes of shared memory", bytes)));
+  if (reserved != 0)
+    return fail(system_error(reserved, fmt::format("reserve {} bytes of shared memory", bytes)));
   // A peer that maps the file trusts its size.
-  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return fail(system_error(errno, "seal shared memory"));
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return fail(system_error(errno, "seal shared memory"));
   return fd;
 }
 

@@ -39,10 +39,10 @@ class Mapping {
   std::size_t size_ = 0;
 };
 
-/// Anonymous memory that can be passed to other processes by its descriptor and is gone with its last user. The pages are reserved here:
-/// too little memory is an error now and never SIGBUS later.
-[[nodiscard]] Result<FileDescriptor> create_memory_file(std::string_view label,
-                                                        std::size_t bytes);
+/// Anonymous memory that can be passed to other processes by its descriptor and is gone with its
+/// last user. The pages are reserved here: too little memory is an error now and never SIGBUS
+/// later.
+[[nodiscard]] Result<FileDescriptor> create_memory_file(std::string_view label, std::size_t bytes);
 
 /// The size of a memory file that came from outside, if it can be trusted: made like those of
 /// `create_memory_file`, so that it cannot shrink under a mapping and all of its pages exist.

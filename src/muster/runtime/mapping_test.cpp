@@ -1,11 +1,11 @@
 #include "muster/runtime/mapping.h"
 
+#include <cstring>
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <gtest/gtest.h>
 
 namespace muster {
 namespace {
@@ -23,7 +23,8 @@ TEST(Mapping, SharesItsContentsThroughTheDescriptor) {
 TEST(Mapping, SaysWhenMemoryCannotBeReserved) {
   const auto fd = create_memory_file("muster-test", std::size_t{1} << 50);
   ASSERT_FALSE(fd.has_value());
-  EXPECT_NE(fd.error().message().find("reserve 1125899906842624 bytes"), std::string::npos) << fd.error().message();
+  EXPECT_NE(fd.error().message().find("reserve 1125899906842624 bytes"), std::string::npos)
+      << fd.error().message();
 }
 
 TEST(Mapping, ShowsARingTwiceInARow) {

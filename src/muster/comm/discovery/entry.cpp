@@ -10,6 +10,7 @@
 
 #include "muster/comm/errc.h"
 #include "muster/runtime/host.h"
+#include "muster/runtime/process_life.h"
 
 namespace muster::comm {
 namespace {
@@ -39,6 +40,7 @@ std::string Entry::to_json() const {
                         {"host", host},
                         {"process", process},
                         {"born", born},
+                        {"pid_start", pid_start},
                         {"pid", pid},
                         {"pid_namespace", pid_namespace}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -59,6 +61,7 @@ Result<Entry> Entry::from_json(std::string_view text) {
     entry.host = json.at("host").get<std::string>();
     entry.process = json.at("process").get<std::string>();
     entry.born = json.at("born").get<std::int64_t>();
+    entry.pid_start = json.at("pid_start").get<std::uint64_t>();
     entry.pid = json.at("pid").get<std::int64_t>();
     entry.pid_namespace = json.at("pid_namespace").get<std::string>();
     if (entry.name.empty() || entry.name.size() > kLongestName)
@@ -82,6 +85,7 @@ Entry local_entry(Name name, Name type) {
                       std::chrono::system_clock::now().time_since_epoch())
                       .count(),
           .pid = ::getpid(),
+          .pid_start = process_start(::getpid()),
           .pid_namespace = pid_namespace()};
 }
 

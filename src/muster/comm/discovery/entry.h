@@ -25,7 +25,8 @@ struct Entry {
   /// the store has not shown yet which is the newest.
   std::int64_t born = 0;
   std::int64_t pid = 0;
-  std::string pid_namespace;  ///< a pid means something only where this is equal
+  std::uint64_t pid_start = 0;  ///< tells processes with the same pid apart
+  std::string pid_namespace;    ///< a pid means something only where this is equal
 
   bool operator==(const Entry&) const = default;
 

@@ -83,6 +83,11 @@ Result<void> LinkDriver::connect(PeerId peer, const Entry& entry) {
   return {};
 }
 
+bool LinkDriver::established(PeerId peer) const {
+  const Peer* const found = find(peer);
+  return found != nullptr && found->link.state() == Link::State::established;
+}
+
 void LinkDriver::disconnect(PeerId id) {
   Peer* peer = find(id);
   if (peer == nullptr) return;
@@ -110,7 +115,14 @@ SendStatus LinkDriver::send(PeerId id, const Message& message) {
   Peer* peer = find(id);
   if (peer == nullptr || peer->ended) return SendStatus::gone;
   const TimePoint now = context_.clock.now();
-  const bool taken = peer->link.offer(message, now);
+  bool taken = false;
+  if (message.body.lent()) {
+    Message kept = message;
+    kept.body = message.body.kept();
+    taken = peer->link.offer(kept, now);
+  } else {
+    taken = peer->link.offer(message, now);
+  }
   if (peer->link.gathering()) {
     if (!std::exchange(peer->gathering, true)) {
       gathering_.push_back(id);

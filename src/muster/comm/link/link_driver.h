@@ -33,6 +33,7 @@ class LinkDriver final : public Driver {
   [[nodiscard]] std::string address() const override { return transport_->address(); }
 
   Result<void> connect(PeerId peer, const Entry& entry) override;
+  [[nodiscard]] bool established(PeerId peer) const override;
   void disconnect(PeerId peer) override;
   /// What was sent and not acknowledged: it may or may not have arrived. Also after the departure.
   [[nodiscard]] std::vector<Message> take_undelivered(PeerId peer) override;

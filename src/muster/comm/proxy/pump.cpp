@@ -162,6 +162,14 @@ void Pump::watch_drivers(Deadline deadline) {
   nudged_.store(false, std::memory_order_relaxed);
 }
 
+void Pump::wait_until_nobody_waits(std::unique_lock<std::mutex>& lock) {
+  constexpr Duration kNudgeAgain = std::chrono::milliseconds(1);
+  while (poller_ != Poller::none || followers_ > 0) {
+    nudge();
+    changed_.wait_for(lock, kNudgeAgain);
+  }
+}
+
 void Pump::nudge() {
   nudged_.store(true);
   doorbell_.ring();
@@ -226,7 +234,11 @@ void Pump::sleep_in_background(Deadline deadline, bool polling) {
 }
 
 void Pump::watch_processes() {
-  for (const auto& [peer, pid] : router_.take_watchable()) {
+  const auto watchable = router_.take_watchable();
+  if (watchable.empty()) return;
+  // A process may outlive its proxies, and have many.
+  std::erase_if(processes_, [&](const auto& item) { return router_.is_gone(item.second.first); });
+  for (const auto& [peer, pid] : watchable) {
     FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
     if (!process) {
       if (errno == ESRCH) router_.process_exited(peer);

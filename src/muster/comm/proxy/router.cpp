@@ -21,6 +21,12 @@ constexpr Duration kLastWords = std::chrono::milliseconds(50);
 // A silent peer is given up for good after this many leases: until then it may resume without loss.
 constexpr int kForgetAfterLeases = 20;
 
+// Another host's loopback address would lead to whoever listens there on this one.
+bool only_from_its_host(std::string_view address) {
+  return address.starts_with("tcp://127.") || address.starts_with("tcp://[::1]") ||
+         address.starts_with("ipc://");
+}
+
 bool is_reply(const Message& message) { return message.session_stage != SessionStage::request; }
 
 }  // namespace
@@ -56,9 +62,12 @@ void Router::update(const std::vector<Entry>& entries) {
     }
   }
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i] && peers_[i].listed && peers_[i].state == State::there) {
-      silence(PeerId(static_cast<std::uint32_t>(i)), "it left the group or its lease ran out");
-    }
+    Peer& peer = peers_[i];
+    if (seen[i] || !peer.listed || peer.state != State::there || peer.departs_at) continue;
+    // Not yet: what it sent before it left may not have been taken.
+    ++departing_;
+    peer.departs_at = clock_.now() + kLastWords;
+    peer.fades = true;
   }
 }
 
@@ -93,12 +102,18 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
   Driver* const driver = choose_driver(entry);
   if (driver == nullptr) {
     log(LogLevel::error, "comm",
-        "'{}' cannot be reached: it offers {}, and none of them works from here", entry.name.view(),
-        fmt::join(entry.addresses, ", "));
+        "'{}' cannot be reached: it offers {}, and none of them works from here; "
+        "between hosts, set MUSTER_SECRET so that peers listen on the network",
+        entry.name.view(), fmt::join(entry.addresses, ", "));
+    return std::nullopt;
+  }
+  const PeerId id(static_cast<std::uint32_t>(peers_.size()));
+  if (auto connected = driver->connect(id, entry); !connected) {
+    log(LogLevel::warning, "comm", "connecting '{}': {}", entry.name.view(),
+        connected.error().message());
     return std::nullopt;
   }
   if (member.current) depart(*member.current, Retire::yes, "a new process took its name");
-  const PeerId id(static_cast<std::uint32_t>(peers_.size()));
   peers_.push_back(Peer{.entry = entry, .member = &member, .driver = driver});
   member.type = entry.type;
   member.current = id;
@@ -106,12 +121,8 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
   if (returns) ++counters_.rejoins;
   ++membership_version_;
   unwatched_.push_back(id);
-  if (auto connected = driver->connect(id, entry); !connected) {
-    log(LogLevel::error, "comm", "connecting '{}': {}", entry.name.view(),
-        connected.error().message());
-    depart(id, Retire::no, connected.error().message());
-    return std::nullopt;
-  }
+  unanswered_.push_back(id);
+  note_answers();
   return id;
 }
 
@@ -121,12 +132,18 @@ Driver* Router::choose_driver(const Entry& entry) const {
     if (!entry.addresses.contains(std::string(name))) continue;
     if (name == "inproc" && entry.process != self_.process) continue;
     if (name == "shm" && entry.host != self_.host) continue;
+    if (entry.host != self_.host && only_from_its_host(entry.addresses.at(std::string(name))))
+      continue;
     return driver;
   }
   return nullptr;
 }
 
 void Router::resume(Peer& peer) {
+  if (std::exchange(peer.fades, false)) {
+    peer.departs_at.reset();
+    --departing_;
+  }
   if (peer.state != State::silent) return;
   peer.state = State::there;
   peer.departs_at.reset();
@@ -138,6 +155,7 @@ void Router::resume(Peer& peer) {
 void Router::silence(PeerId id, const std::string& why) {
   Peer& peer = peers_[id.value()];
   peer.state = State::silent;
+  peer.fades = false;
   peer.reason = why;
   if (!peer.departs_at) ++departing_;
   peer.departs_at = clock_.now() + kForgetAfterLeases * options_.lease;
@@ -152,6 +170,7 @@ void Router::process_exited(PeerId id) {
   if (peer.state == State::gone) return;
   if (!peer.departs_at) ++departing_;
   peer.departs_at = clock_.now() + kLastWords;
+  peer.fades = false;
   peer.retire = Retire::yes;
   peer.reason = "its process ended";
 }
@@ -165,13 +184,28 @@ void Router::on_departure(PeerId id, Departure departure, const std::string& why
   if (peer.state == State::there) silence(id, why);
 }
 
+void Router::note_answers() {
+  std::erase_if(unanswered_, [&](PeerId id) {
+    Peer& peer = peers_[id.value()];
+    if (peer.state == State::gone) return true;
+    if (!peer.driver->established(id)) return false;
+    peer.answered = true;
+    ++membership_version_;
+    return true;
+  });
+}
+
 void Router::depart_when_due() {
   if (departing_ == 0) return;
   const TimePoint now = clock_.now();
   for (std::size_t i = 0; i < peers_.size(); ++i) {
-    if (peers_[i].departs_at && *peers_[i].departs_at <= now)
+    if (!peers_[i].departs_at || *peers_[i].departs_at > now) continue;
+    if (std::exchange(peers_[i].fades, false)) {
+      silence(PeerId(static_cast<std::uint32_t>(i)), "it left the group or its lease ran out");
+    } else {
       depart(PeerId(static_cast<std::uint32_t>(i)), peers_[i].retire,
              std::string(peers_[i].reason));
+    }
   }
 }
 
@@ -179,6 +213,7 @@ void Router::depart(PeerId id, Retire retire, const std::string& why) {
   Peer& peer = peers_[id.value()];
   if (peer.departs_at) --departing_;
   peer.departs_at.reset();
+  peer.fades = false;
   peer.state = State::gone;
   peer.reason = why;
   Member& member = *peer.member;
@@ -253,10 +288,17 @@ const Router::Peer* Router::there(const Member& member) const {
   return peer.state == State::there ? &peer : nullptr;
 }
 
+bool Router::shown(const Member& member) const {
+  const Peer* const peer = there(member);
+  return peer != nullptr && peer->answered;
+}
+
+bool Router::is_gone(PeerId peer) const { return peers_[peer.value()].state == State::gone; }
+
 std::map<Name, std::vector<Name>> Router::peers() const {
   std::map<Name, std::vector<Name>> result;
   for (const auto& [name, member] : members_) {
-    if (there(*member) != nullptr) result[member->type].push_back(name);
+    if (shown(*member)) result[member->type].push_back(name);
   }
   for (auto& [type, names] : result) std::sort(names.begin(), names.end());
   return result;
@@ -278,7 +320,7 @@ std::size_t Router::count(std::string_view type) const { return names(type).size
 std::vector<Name> Router::names(std::string_view type) const {
   std::vector<Name> result;
   for (const auto& [name, member] : members_) {
-    if (member->type == type && there(*member) != nullptr) result.push_back(name);
+    if (member->type == type && shown(*member)) result.push_back(name);
   }
   std::sort(result.begin(), result.end());
   return result;
@@ -372,6 +414,7 @@ Error Router::keep(const Message& message) {
   });
   if (!known) {
     member.kept.push_back(message);
+    member.kept.back().body = message.body.kept();
     if (is_reply(message)) ++kept_replies_;
   }
   return error(Errc::pending,
@@ -395,11 +438,12 @@ void Router::send_kept_replies() {
   }
 }
 
-Result<Message> Router::make_reply(const Message& message, Name tag, Body body,
+Result<Message> Router::make_reply(const Message& message, Tag tag, Body body,
                                    Acknowledge acknowledge) {
   Message reply;
-  reply.tag = tag.empty() ? message.tag : std::move(tag);
-  reply.tag_origin = reply.tag == message.tag ? message.tag_origin : Name();
+  if (tag.empty()) tag = Tag(message.tag, message.tag_origin);
+  reply.tag = std::move(tag.text);
+  reply.tag_origin = std::move(tag.origin);
   reply.destination = message.source;
   reply.body = std::move(body);
   reply.session_id = message.session_id;
@@ -432,6 +476,7 @@ std::size_t Router::poll() {
   std::size_t delivered = 0;
   for (Driver* const driver : drivers_)
     delivered += driver->poll(*this, inbox_.full() ? Intake::closed : Intake::open);
+  if (!unanswered_.empty()) note_answers();
   depart_when_due();
   send_kept_replies();
   return delivered;

@@ -49,6 +49,8 @@ class Router final : public DriverSink {
   /// Peers whose processes can be watched on this host since the last call.
   [[nodiscard]] std::vector<std::pair<PeerId, std::int64_t>> take_watchable();
 
+  [[nodiscard]] bool is_gone(PeerId peer) const;
+
   [[nodiscard]] std::map<Name, std::vector<Name>> peers() const;
   [[nodiscard]] Name type_of(std::string_view name) const;
   /// The life of a peer that is there or silent; 0 for none.
@@ -71,7 +73,7 @@ class Router final : public DriverSink {
   [[nodiscard]] Error keep(const Message& message);
   /// Makes the reply to `message`, and moves its session on. Undone by `undo_reply` when it cannot
   /// be sent.
-  Result<Message> make_reply(const Message& message, Name tag, Body body, Acknowledge acknowledge);
+  Result<Message> make_reply(const Message& message, Tag tag, Body body, Acknowledge acknowledge);
   void undo_reply(const Message& reply, SessionStage before) {
     sessions_.undo_reply(reply, before);
   }
@@ -118,8 +120,10 @@ class Router final : public DriverSink {
     Member* member;  // members are never removed
     Driver* driver;  // outlives the router
     State state = State::there;
+    bool answered = false;       // before that it is not shown to the program
     bool listed = false;         // the store has shown it
-    Deadline departs_at = {};    // when it will count as gone
+    Deadline departs_at = {};    // when it will count as gone, or as silent if it fades
+    bool fades = false;          // the store does not list it any more
     Retire retire = Retire::no;  // then
     std::string reason = {};
   };
@@ -137,6 +141,7 @@ class Router final : public DriverSink {
 
   [[nodiscard]] Member* find(std::string_view name) const;
   [[nodiscard]] const Peer* there(const Member& member) const;
+  [[nodiscard]] bool shown(const Member& member) const;
   [[nodiscard]] Driver* choose_driver(const Entry& entry) const;
   std::optional<PeerId> admit(const Entry& entry);
   void silence(PeerId id, const std::string& why);
@@ -145,6 +150,7 @@ class Router final : public DriverSink {
   void depart(PeerId id, Retire retire, const std::string& why);
   void report_lost(PeerId id);
   void keep_undelivered(PeerId id);
+  void note_answers();
   void depart_when_due();
   void send_kept_replies();
   [[nodiscard]] std::string known_names() const;
@@ -157,6 +163,7 @@ class Router final : public DriverSink {
   Members members_;
   std::vector<Peer> peers_;  // by PeerId
   std::vector<PeerId> unwatched_;
+  std::vector<PeerId> unanswered_;
   std::size_t kept_replies_ = 0;  // in all members' kept messages
   std::size_t departing_ = 0;     // peers with departs_at
   mutable Member* last_found_ = nullptr;

@@ -24,6 +24,7 @@ class ScriptedDriver final : public Driver {
   [[nodiscard]] std::string_view name() const override { return "scripted"; }
   [[nodiscard]] std::string address() const override { return "here"; }
   Result<void> connect(PeerId peer, const Entry&) override {
+    if (refuses) return fail(Errc::peer_connection, "nobody is there");
     connected.insert(peer);
     return {};
   }
@@ -45,6 +46,7 @@ class ScriptedDriver final : public Driver {
   std::vector<std::pair<PeerId, Message>> sent;
   std::vector<Message> undelivered;
   SendStatus status = SendStatus::sent;
+  bool refuses = false;
 };
 
 class RouterTest : public testing::Test {
@@ -243,10 +245,22 @@ TEST_F(RouterTest, DoesNotTakeBackANameThatCameBackTooOften) {
   EXPECT_EQ(router.counters().rejoins, 2u);
 }
 
+TEST_F(RouterTest, DoesNotCountAFailedConnectionAsAReturn) {
+  Router& router = make({.enabled = true, .minimal_peers = {}, .max_rejoins = 1});
+  driver.refuses = true;
+  for (int i = 0; i < 10; ++i) router.update({entry("a", 10)});
+  EXPECT_TRUE(router.peers().empty());
+  driver.refuses = false;
+  router.update({entry("a", 11)});
+  EXPECT_EQ(router.count("actor"), 1u);
+}
+
 TEST_F(RouterTest, ResumesASilentPeerAsItWas) {
   Router& router = make();
   router.update({entry("a", 10)});
   router.update({});
+  clock.advance(std::chrono::seconds(1));
+  router.poll();
   EXPECT_TRUE(router.peers().empty());
   EXPECT_EQ(driver.connected.size(), 1u) << "its queue must survive";
   router.update({entry("a", 10)});
@@ -256,10 +270,36 @@ TEST_F(RouterTest, ResumesASilentPeerAsItWas) {
   EXPECT_EQ(router.count("actor"), 1u);
 }
 
+TEST_F(RouterTest, TakesWhatAPeerSentBeforeItLeftTheGroup) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  const auto sessions = request("a");
+  Waiter waiter(sessions);
+  router.add(waiter);
+  router.update({});
+  router.on_message(PeerId(0), reply_to(sessions.at(0)));
+  EXPECT_TRUE(waiter.done());
+  EXPECT_TRUE(waiter.take().lost.empty());
+  router.remove(waiter);
+}
+
+TEST_F(RouterTest, KeepsAPeerThatTheStoreListsAgainAtOnce) {
+  Router& router = make();
+  router.update({entry("a", 10)});
+  router.update({});
+  router.update({entry("a", 10)});
+  clock.advance(std::chrono::hours(1));
+  router.poll();
+  EXPECT_EQ(router.count("actor"), 1u);
+  EXPECT_EQ(router.counters().rejoins, 0u);
+}
+
 TEST_F(RouterTest, ForgetsASilentPeerInTheEnd) {
   Router& router = make();
   router.update({entry("a", 10)});
   router.update({});
+  clock.advance(std::chrono::seconds(1));
+  router.poll();
   clock.advance(std::chrono::hours(1));
   ASSERT_TRUE(router.next_wakeup().has_value());
   router.poll();

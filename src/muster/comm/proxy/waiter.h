@@ -14,6 +14,9 @@ class Waiter {
  public:
   explicit Waiter(std::span<const SessionId> sessions);
 
+  /// Waits for one more message of this session.
+  void expect(const SessionId& session);
+
   [[nodiscard]] bool done() const { return missing_ == 0; }
   [[nodiscard]] std::size_t missing() const { return missing_; }
   [[nodiscard]] bool wants(const SessionId& session) const { return find(session) != nullptr; }

@@ -85,7 +85,7 @@ TEST(SessionTable, KeepsAnOpenTaskThroughAFloodOfNotifications) {
   }
   EXPECT_EQ(table.arrive(reply_to(task, SessionStage::receive), kPeer), Arrival::fresh);
   EXPECT_EQ(table.arrive(reply_to(task, SessionStage::receive), kPeer), Arrival::duplicate);
-  EXPECT_EQ(table.lose(kPeer).size() > 0, true);
+  EXPECT_FALSE(table.lose(kPeer).empty());
   EXPECT_EQ(table.open_tasks(), 0u);
 }
 

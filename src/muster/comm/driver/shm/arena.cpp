@@ -97,6 +97,12 @@ std::shared_ptr<Block> Arena::find(const std::byte* data, std::size_t bytes) con
   return nullptr;
 }
 
+const Segment* Arena::segment(std::uint32_t id) const {
+  const auto found = std::find_if(segments_.begin(), segments_.end(),
+                                  [id](const auto& segment) { return segment->id == id; });
+  return found == segments_.end() ? nullptr : found->get();
+}
+
 std::shared_ptr<Block> Arena::cut(const std::shared_ptr<Segment>& segment, std::size_t bytes) {
   const auto found = std::find_if(segment->free.begin(), segment->free.end(),
                                   [bytes](const auto& piece) { return piece.second >= bytes; });

@@ -75,6 +75,9 @@ class Arena {
   /// The held block in which all of this lies; null when there is none.
   [[nodiscard]] std::shared_ptr<Block> find(const std::byte* data, std::size_t bytes) const;
 
+  /// Null when there is none.
+  [[nodiscard]] const Segment* segment(std::uint32_t id) const;
+
   /// Takes back what is not used any more.
   void reclaim();
   /// Gives segments back to the system that were not used for a while.

@@ -73,7 +73,7 @@ ShmDriver::~ShmDriver() { close(); }
 
 void ShmDriver::close() {
   if (std::exchange(closed_, true)) return;
-  for (auto& [id, peer] : peers_) drop(peer, Departure::graceful);
+  for (auto& [id, peer] : peers_) drop(peer, Farewell::closing);
   peers_.clear();
   arrivals_.clear();
   connecting_.clear();
@@ -98,21 +98,25 @@ void ShmDriver::note_change() {
 }
 
 void ShmDriver::refresh_polled() {
-  if (!changed_.exchange(false, std::memory_order_acq_rel)) return;
+  if (!changed_.load(std::memory_order_acquire)) return;
+  changed_.store(false, std::memory_order_relaxed);  // set only with the lock held, as now
   polled_ = {};
   for (const auto& [id, peer] : peers_) {
     if (peer.in) polled_.inbound.emplace_back(id, peer.in);
-    if (peer.out) polled_.outbound.push_back(peer.out);
+    if (peer.out && !peer.ended) polled_.outbound.push_back(peer.out);
   }
 }
 
 SendStatus ShmDriver::send(PeerId id, const Message& message) {
   const auto found = peers_.find(id);
-  if (found == peers_.end() || !found->second.out) return SendStatus::gone;
+  if (found == peers_.end() || !found->second.out || found->second.ended) return SendStatus::gone;
   Outbound& out = *found->second.out;
   const SendStatus status = out.send(message);
-  if (status == SendStatus::sent) [[likely]]
+  if (status == SendStatus::sent) [[likely]] {
+    if (unconfirmed_.empty() || unconfirmed_.back() != &out) unconfirmed_.push_back(&out);
     return status;
+  }
+  flush();
   if (out.broken()) {
     on_malformed(id, found->second,
                  Error(make_error_code(Errc::malformed), "its ring index makes no sense"));
@@ -129,9 +133,23 @@ SendStatus ShmDriver::send(PeerId id, const Message& message) {
   return status;
 }
 
+void ShmDriver::flush() {
+  if (unconfirmed_.empty()) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (Outbound* const out : unconfirmed_) out->confirm();
+  unconfirmed_.clear();
+}
+
+std::vector<Message> ShmDriver::take_undelivered(PeerId id) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end() || !found->second.out) return {};
+  return found->second.out->undelivered();
+}
+
 bool ShmDriver::drained(PeerId id) const {
   const auto found = peers_.find(id);
-  return found == peers_.end() || !found->second.out || found->second.out->welcomed();
+  return found == peers_.end() || !found->second.out || found->second.ended ||
+         found->second.out->welcomed();
 }
 
 bool ShmDriver::ready() const {
@@ -145,14 +163,22 @@ bool ShmDriver::ready() const {
 }
 
 std::size_t ShmDriver::poll(DriverSink& sink, Intake intake) {
+  flush();
   refresh_polled();
-  if (waiting_.exchange(false, std::memory_order_relaxed)) {
-    for (const auto& out : polled_.outbound) out->note_progress();
-  }
+  if (waiting_.load(std::memory_order_relaxed)) note_progress();
   const std::size_t delivered = intake == Intake::open ? drain_all(sink) : 0;
   if (!ended_.empty()) report_departures(sink);
   if (delivered == 0 || ++polls_ % kPollsBetweenTidying == 0) tidy();
   return delivered;
+}
+
+// Whoever waits tries again after this poll, and says so again if that is still in vain.
+void ShmDriver::note_progress() {
+  for (const auto& out : polled_.outbound) {
+    if (!out->progressed()) continue;
+    out->note_progress();
+    waiting_.store(false, std::memory_order_relaxed);
+  }
 }
 
 std::size_t ShmDriver::drain_all(DriverSink& sink) {

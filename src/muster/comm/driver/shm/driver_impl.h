@@ -37,7 +37,8 @@ class ShmDriver final : public Driver {
   Result<void> connect(PeerId peer, const Entry& entry) override;
   void disconnect(PeerId peer) override;
   SendStatus send(PeerId peer, const Message& message) override;
-  void flush() override {}
+  void flush() override;
+  [[nodiscard]] std::vector<Message> take_undelivered(PeerId peer) override;
   [[nodiscard]] bool drained(PeerId peer) const override;
   [[nodiscard]] bool ready() const override;
   std::size_t poll(DriverSink& sink, Intake intake) override;
@@ -55,7 +56,7 @@ class ShmDriver final : public Driver {
     std::shared_ptr<Inbound> in;    // shared with polled_
     std::shared_ptr<const FileDescriptor> process;
     bool ended = false;  // to be reported when everything it sent is delivered
-    bool said_goodbye = false;
+    Departure departure = Departure::lost;
     std::string why;
   };
   struct Arrival {
@@ -72,6 +73,7 @@ class ShmDriver final : public Driver {
   void watch(int fd, Source source, std::uint32_t number = 0);
   void note_change();
   void refresh_polled();
+  void note_progress();
   void watch_process_of(PeerId id, Peer& peer, pid_t pid);
   Result<void> try_connect(PeerId id, Peer& peer);
   void retry_connects();
@@ -81,13 +83,14 @@ class ShmDriver final : public Driver {
   [[nodiscard]] bool read_arrival(Arrival& arrival, DriverSink& sink);
   void on_hello(Arrival& arrival, Hello hello, DriverSink& sink);
   void refuse(const Arrival& arrival, std::uint64_t& counter, const std::string& why);
+  void note_farewell(Peer& peer, Farewell farewell);
 
   void on_outbound(PeerId id);
   void on_inbound(PeerId id);
   void end(PeerId id, Peer& peer, std::string why);
   void on_malformed(PeerId id, Peer& peer, const Error& error);
   void report_departures(DriverSink& sink);
-  void drop(Peer& peer, Departure departure);
+  void drop(Peer& peer, Farewell farewell);
   std::size_t drain_all(DriverSink& sink);
   void tidy();
 
@@ -106,6 +109,7 @@ class ShmDriver final : public Driver {
   std::uint32_t next_arrival_ = 0;
   std::vector<PeerId> connecting_;
   std::vector<PeerId> ended_;
+  std::vector<Outbound*> unconfirmed_;  // of peers_; sent to since the last flush
   Deadline retry_at_;
   DriverCounters counters_;
   std::size_t polls_ = 0;

@@ -79,17 +79,18 @@ void ShmDriver::disconnect(PeerId id) {
   Peer peer = std::move(found->second);
   peers_.erase(found);
   std::erase(ended_, id);
-  drop(peer, Departure::graceful);
+  drop(peer, Farewell::forgetting);
   note_change();
 }
 
-void ShmDriver::drop(Peer& peer, Departure departure) {
+void ShmDriver::drop(Peer& peer, Farewell farewell) {
+  std::erase(unconfirmed_, peer.out.get());
   if (peer.process) epoll_.remove(peer.process->get());
   // Closing is not enough for epoll where a child process inherited the descriptor.
   if (peer.out) epoll_.remove(peer.out->socket().get());
-  if (peer.out) peer.out->close(departure, peer.process);
+  if (peer.out) peer.out->close(farewell, peer.process);
   if (peer.in) epoll_.remove(peer.in->socket().get());
-  if (peer.in) peer.in->close(departure);
+  if (peer.in) peer.in->close(farewell);
   peer.out.reset();
   peer.in.reset();
 }
@@ -104,14 +105,9 @@ void ShmDriver::on_control(DriverSink& sink) {
     const PeerId id(static_cast<std::uint32_t>(key));
     switch (static_cast<Source>(key >> 32u)) {
       case Source::listener:
-      case Source::arrival:
-        break;
-      case Source::outbound:
-        on_outbound(id);
-        break;
-      case Source::inbound:
-        on_inbound(id);
-        break;
+      case Source::arrival: break;
+      case Source::outbound: on_outbound(id); break;
+      case Source::inbound: on_inbound(id); break;
       case Source::process:
         on_inbound(id);
         on_outbound(id);
@@ -170,17 +166,14 @@ void ShmDriver::refuse(const Arrival& arrival, std::uint64_t& counter, const std
   ++counter;
   log(LogLevel::warning, "comm", "shm: refused a connection of process {}: {}", arrival.process.pid,
       why);
-  send_refusal(arrival.socket, why);
+  send_refusal(arrival.socket, true, why);
 }
 
 void ShmDriver::on_hello(Arrival& arrival, Hello hello, DriverSink& sink) {
   switch (judge(hello, {context_.group, context_.self.instance})) {
-    case HelloVerdict::welcome:
-      break;
-    case HelloVerdict::stranger:
-      return refuse(arrival, counters_.strangers, "another group");
-    case HelloVerdict::stale:
-      return refuse(arrival, counters_.stale, "meant for another instance");
+    case HelloVerdict::welcome: break;
+    case HelloVerdict::stranger: return refuse(arrival, counters_.strangers, "another group");
+    case HelloVerdict::stale: return refuse(arrival, counters_.stale, "meant for another instance");
   }
   auto memory = LinkMemory::open(std::move(hello.link));
   if (!memory) return refuse(arrival, counters_.malformed, memory.error().message());
@@ -190,7 +183,7 @@ void ShmDriver::on_hello(Arrival& arrival, Hello hello, DriverSink& sink) {
   const auto id = sink.on_hello(hello.entry);
   if (closed_) return;
   if (!id) {
-    send_refusal(arrival.socket, "not wanted");
+    send_refusal(arrival.socket, false, "not wanted");
     return;
   }
   Peer& peer = peers_[*id];
@@ -227,8 +220,9 @@ void ShmDriver::on_outbound(PeerId id) {
       peer.out->welcome(*std::move(doorbell));
     } else if (const auto* refusal = std::get_if<Refusal>(&*packet)) {
       why = fmt::format("it refused the connection: {}", refusal->why);
-    } else if (std::holds_alternative<Goodbye>(*packet)) {
-      peer.said_goodbye = true;
+      if (!refusal->for_good) peer.departure = Departure::reset;
+    } else if (const auto* farewell = std::get_if<Farewell>(&*packet)) {
+      note_farewell(peer, *farewell);
     }
   }
 }
@@ -253,11 +247,7 @@ void ShmDriver::end(PeerId id, Peer& peer, std::string why) {
     epoll_.remove(peer.in->socket().get());
   }
   if (peer.process) epoll_.remove(peer.process->get());
-  if (peer.out) {
-    epoll_.remove(peer.out->socket().get());
-    peer.out->close(Departure::lost, peer.process);
-    peer.out.reset();
-  }
+  if (peer.out) epoll_.remove(peer.out->socket().get());
   note_change();
 }
 
@@ -266,7 +256,7 @@ void ShmDriver::on_malformed(PeerId id, Peer& peer, const Error& error) {
   log(LogLevel::warning, "comm", "shm: closed the link of peer '{}': {}", peer.name.view(),
       error.message());
   end(id, peer, error.message());
-  if (peer.in) peer.in->close(Departure::lost);
+  if (peer.in) peer.in->close(Farewell::none);
 }
 
 void ShmDriver::report_departures(DriverSink& sink) {
@@ -278,14 +268,20 @@ void ShmDriver::report_departures(DriverSink& sink) {
       ended_.push_back(id);
       continue;
     }
-    Peer peer = std::move(ended);
-    peers_.erase(found);
-    const bool graceful =
-        peer.said_goodbye || (peer.in && !peer.in->closed() && peer.in->said_goodbye());
-    drop(peer, Departure::lost);
+    if (ended.in && !ended.in->closed()) note_farewell(ended, ended.in->farewell());
+    // What it did not take can be asked for until this returns.
+    sink.on_departure(id, ended.departure, std::string(ended.why));
+    if (const auto again = peers_.find(id); again != peers_.end()) {
+      drop(again->second, Farewell::none);
+      peers_.erase(again);
+    }
     note_change();
-    sink.on_departure(id, graceful ? Departure::graceful : Departure::lost, peer.why);
   }
+}
+
+void ShmDriver::note_farewell(Peer& peer, Farewell farewell) {
+  if (farewell == Farewell::closing) peer.departure = Departure::graceful;
+  if (farewell == Farewell::forgetting) peer.departure = Departure::reset;
 }
 
 }  // namespace muster::comm::shm

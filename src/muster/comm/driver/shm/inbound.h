@@ -3,12 +3,11 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
-#include <vector>
 
 #include "muster/comm/driver/driver.h"
+#include "muster/comm/driver/shm/frame_reader.h"
 #include "muster/comm/driver/shm/link_memory.h"
 #include "muster/comm/driver/shm/packets.h"
-#include "muster/comm/message/record.h"
 #include "muster/runtime/doorbell.h"
 
 namespace muster::comm::shm {
@@ -16,7 +15,7 @@ namespace muster::comm::shm {
 /// The receiving end of a link: takes frames off the ring and makes messages of them. Large bodies
 /// are not copied: they are read where the sender put them. Nothing that the sender writes is
 /// trusted. Only with the proxy's lock held, but for `ready`.
-class Inbound {
+class Inbound final : private BlockSource {
  public:
   Inbound(const Entry& sender, Name self, LinkMemory memory, RemoteDoorbell sender_doorbell,
           FileDescriptor socket);
@@ -34,10 +33,10 @@ class Inbound {
 
   /// Takes packets off the connection. False when it has ended.
   [[nodiscard]] Result<bool> read_packets();
-  [[nodiscard]] bool said_goodbye() const;
+  [[nodiscard]] Farewell farewell() const;
 
   /// Ends the link: what is in the ring is not delivered any more. Buffers stay valid.
-  void close(Departure departure);
+  void close(Farewell farewell);
   [[nodiscard]] bool closed() const { return !socket_.valid(); }
 
  private:
@@ -48,12 +47,7 @@ class Inbound {
   };
   class Lease;
 
-  // These leave the message in record_.
-  [[nodiscard]] Result<void> read_frame(ByteSpan frame, std::uint32_t blocks);
-  [[nodiscard]] Result<void> read_body(ByteSpan rest);
-  [[nodiscard]] Result<void> read_body_with_blocks(ByteSpan rest, std::uint32_t blocks);
-  struct Piece;
-  [[nodiscard]] Result<Piece> take_piece(ByteSpan reference);
+  [[nodiscard]] Result<Piece> piece(const BlockReference& reference) override;
   [[nodiscard]] Result<std::shared_ptr<const Mapping>> segment(std::uint32_t id);
   void release();
 
@@ -62,12 +56,10 @@ class Inbound {
   FileDescriptor socket_;
   Name source_;
   Name destination_;
-  RecordDecoder decoder_;
-  Record record_;
-  std::vector<std::byte> scratch_;
+  FrameReader reader_;
   std::unordered_map<std::uint32_t, std::shared_ptr<const Mapping>> segments_;
   std::size_t delivered_ = 0;
-  bool goodbye_ = false;
+  Farewell farewell_ = Farewell::none;
   bool stopped_ = false;
 };
 

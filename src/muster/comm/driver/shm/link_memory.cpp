@@ -25,7 +25,7 @@ struct LinkMemory::Header {
   std::uint32_t magic;
   std::uint32_t version;
   std::uint64_t ring_bytes;
-  alignas(64) std::atomic<std::uint32_t> closed;
+  alignas(64) std::atomic<std::uint32_t> farewell;
   std::atomic<std::uint32_t> copy_please;
   RingIndices indices;
 };
@@ -81,7 +81,15 @@ std::atomic<std::uint8_t>& LinkMemory::slot(std::uint32_t index) const {
       reinterpret_cast<std::atomic<std::uint8_t>*>(mapping_.data() + kSlotsAt + index));
 }
 
-std::atomic<std::uint32_t>& LinkMemory::closed() const { return header().closed; }
+void LinkMemory::say(Farewell farewell) {
+  header().farewell.store(static_cast<std::uint32_t>(farewell), std::memory_order_release);
+}
+
+Farewell LinkMemory::farewell() const {
+  const std::uint32_t said = header().farewell.load(std::memory_order_acquire);
+  return said <= static_cast<std::uint32_t>(Farewell::forgetting) ? static_cast<Farewell>(said)
+                                                                  : Farewell::none;
+}
 
 std::atomic<std::uint32_t>& LinkMemory::copy_please() const { return header().copy_please; }
 

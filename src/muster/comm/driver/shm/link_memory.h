@@ -11,6 +11,13 @@
 
 namespace muster::comm::shm {
 
+/// How an end of a link says that it closes of its own accord.
+enum class Farewell : std::uint8_t {
+  none,
+  closing,    ///< its driver closes
+  forgetting  ///< it forgets this peer
+};
+
 /// How many blocks of the sender's arena one receiver may hold.
 inline constexpr std::uint32_t kSlots = 4096;
 
@@ -33,8 +40,9 @@ class LinkMemory {
   /// 1 while the receiver may read the block that was sent under this slot.
   [[nodiscard]] std::atomic<std::uint8_t>& slot(std::uint32_t index) const;
 
-  /// Set by the sender before it closes the link of its own accord.
-  [[nodiscard]] std::atomic<std::uint32_t>& closed() const;
+  /// Said by the sender before it closes the link of its own accord.
+  void say(Farewell farewell);
+  [[nodiscard]] Farewell farewell() const;
   /// Set by a sender short of memory or slots: the receiver is to copy what it takes, not to hold
   /// it.
   [[nodiscard]] std::atomic<std::uint32_t>& copy_please() const;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "muster/base/log.h"
-#include "muster/comm/driver/shm/frame.h"
+#include "muster/comm/driver/shm/frame_reader.h"
 #include "muster/comm/errc.h"
 #include "muster/comm/message/record.h"
 
@@ -137,7 +137,7 @@ std::byte* Outbound::reserve(std::size_t bytes) {
 
 void Outbound::publish(std::size_t bytes) {
   ring_.commit(bytes);
-  if (doorbell_) doorbell_->ring();
+  if (doorbell_) doorbell_->nudge();
 }
 
 // Whether the peer may get this much more before it has taken what is under way.
@@ -196,7 +196,7 @@ void Outbound::hint_at_scarcity() {
 
 std::uint64_t Outbound::bytes_under_way() {
   if (under_way_.empty()) return 0;
-  const std::uint64_t taken = ring_.taken();
+  const std::uint64_t taken = ring_.released();
   while (!under_way_.empty() && under_way_.front().end <= taken) {
     under_way_bytes_ -= under_way_.front().bytes;
     under_way_.pop_front();
@@ -222,12 +222,44 @@ void Outbound::catch_up() {
   }
 }
 
-void Outbound::close(Departure departure, std::shared_ptr<const FileDescriptor> process) {
-  if (departure == Departure::graceful) {
-    slots_->memory().closed().store(1, std::memory_order_release);
-    if (socket_) send_goodbye(socket_);
+std::vector<Message> Outbound::undelivered() {
+  // Blocks are copied: they go back to the arena with the link.
+  struct OwnBlocks final : BlockSource {
+    explicit OwnBlocks(const Arena& from) : arena(from) {}
+    Result<Piece> piece(const BlockReference& reference) override {
+      const Segment* const segment = arena.segment(reference.segment);
+      if (segment == nullptr || reference.offset > segment->memory.size() ||
+          reference.bytes > segment->memory.size() - reference.offset) {
+        return fail(Errc::malformed, "a block that is not there");
+      }
+      return Piece{ByteSpan(segment->memory.bytes()).subspan(reference.offset, reference.bytes),
+                   {}};
+    }
+    const Arena& arena;
+  } blocks(common_.placer.arena());
+
+  std::vector<Message> messages;
+  FrameReader reader(common_.self.instance);
+  ByteSpan left = ring_.untaken();
+  while (!left.empty()) {
+    const auto frame = reader.read(left, blocks);
+    if (!frame) {
+      // Only the receiver can have done that.
+      log(LogLevel::warning, "comm", "shm: what was on its way is lost: {}",
+          frame.error().message());
+      break;
+    }
+    reader.message().source = common_.self.name;
+    messages.push_back(std::move(reader.message()));
+    left = left.subspan(*frame);
   }
-  if (!process && departure == Departure::lost) slots_->abandon();
+  return messages;
+}
+
+void Outbound::close(Farewell farewell, std::shared_ptr<const FileDescriptor> process) {
+  if (farewell != Farewell::none) slots_->memory().say(farewell);
+  if (socket_) send_farewell(socket_, farewell);
+  if (!process && farewell == Farewell::none) slots_->abandon();
   slots_->detach(std::move(process));
   socket_.reset();
 }

@@ -48,6 +48,11 @@ class Outbound {
   /// Why the last `send` was `full`: only time will tell when it is not any more, nobody rings.
   [[nodiscard]] bool retry_later() const { return retry_later_; }
 
+  /// Wakes the receiver if it was about to sleep while something was sent. After a fence.
+  void confirm() {
+    if (doorbell_) doorbell_->nudge();
+  }
+
   /// The receiver has mapped the ring: whatever is in it arrives as long as the receiver lives.
   [[nodiscard]] bool welcomed() const { return doorbell_.has_value(); }
   void welcome(RemoteDoorbell doorbell);
@@ -67,9 +72,10 @@ class Outbound {
 
   /// The receiver's side of the ring makes no sense: nothing more can be sent.
   [[nodiscard]] bool broken() const { return ring_.broken(); }
-  /// Ends the link; `graceful` tells the receiver that it is meant. `process`, where known, says
-  /// how long the receiver may go on reading blocks.
-  void close(Departure departure, std::shared_ptr<const FileDescriptor> process);
+  /// The messages that the receiver has not taken, oldest first.
+  [[nodiscard]] std::vector<Message> undelivered();
+  /// Ends the link. `process`, where known, says how long the receiver may go on reading blocks.
+  void close(Farewell farewell, std::shared_ptr<const FileDescriptor> process);
 
  private:
   Outbound(const Common& common, const Entry& peer, std::string address, LinkMemory memory);

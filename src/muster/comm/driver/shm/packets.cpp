@@ -20,7 +20,7 @@ enum class Kind : std::uint8_t {
   refusal = 'r',
   segment_opened = 's',
   segment_retired = 't',
-  goodbye = 'g',
+  farewell = 'f',
 };
 constexpr int kVersion = 1;
 
@@ -99,8 +99,9 @@ PacketStatus send_welcome(const FileDescriptor& socket, const std::string& doorb
 }
 
 // The other side learns as much from the end of the connection: losing this does no harm.
-void send_refusal(const FileDescriptor& socket, const std::string& why) {
-  static_cast<void>(send_packet(socket, as_bytes(packet_of(Kind::refusal, why))));
+void send_refusal(const FileDescriptor& socket, bool for_good, const std::string& why) {
+  const std::string contents = (for_good ? '!' : '?') + why;
+  static_cast<void>(send_packet(socket, as_bytes(packet_of(Kind::refusal, contents))));
 }
 
 PacketStatus send_segment_opened(const FileDescriptor& socket, std::uint32_t segment, int memory) {
@@ -112,8 +113,10 @@ PacketStatus send_segment_retired(const FileDescriptor& socket, std::uint32_t se
   return send_packet(socket, as_bytes(packet_of(Kind::segment_retired, text_of(segment))));
 }
 
-void send_goodbye(const FileDescriptor& socket) {
-  static_cast<void>(send_packet(socket, as_bytes(packet_of(Kind::goodbye))));
+void send_farewell(const FileDescriptor& socket, Farewell farewell) {
+  if (farewell == Farewell::none) return;
+  const char said = static_cast<char>(farewell);
+  static_cast<void>(send_packet(socket, as_bytes(packet_of(Kind::farewell, {&said, 1}))));
 }
 
 Result<LinkPacket> read_packet(Packet packet) {
@@ -121,18 +124,19 @@ Result<LinkPacket> read_packet(Packet packet) {
   const std::string_view text = as_text(packet.bytes).substr(1);
   const auto kind = static_cast<Kind>(packet.bytes[0]);
   switch (kind) {
-    case Kind::hello:
-      return read_hello(text, std::move(packet.files));
+    case Kind::hello: return read_hello(text, std::move(packet.files));
     case Kind::welcome:
       if (packet.files.size() != 1) return malformed("a welcome without a doorbell");
       return Welcome{std::string(text), std::move(packet.files[0])};
     case Kind::refusal:
-      return Refusal{std::string(text.substr(0, 1024))};
+      if (text.empty()) return malformed("a refusal without a word");
+      return Refusal{text[0] != '?', std::string(text.substr(1, 1024))};
     case Kind::segment_opened:
-    case Kind::segment_retired:
-      return read_segment(kind, text, std::move(packet.files));
-    case Kind::goodbye:
-      return Goodbye{};
+    case Kind::segment_retired: return read_segment(kind, text, std::move(packet.files));
+    case Kind::farewell:
+      if (text == "\x01") return Farewell::closing;
+      if (text == "\x02") return Farewell::forgetting;
+      return malformed("a farewell of an unknown kind");
   }
   return malformed(fmt::format("a packet of unknown kind {}", static_cast<int>(packet.bytes[0])));
 }

@@ -7,6 +7,7 @@
 
 #include "muster/base/result.h"
 #include "muster/comm/discovery/entry.h"
+#include "muster/comm/driver/shm/link_memory.h"
 #include "muster/runtime/fd.h"
 #include "muster/runtime/unix_socket.h"
 
@@ -31,6 +32,7 @@ struct Welcome {
 };
 /// From the receiver, before it closes.
 struct Refusal {
+  bool for_good = true;  ///< false: it may be different another time
   std::string why;
 };
 /// From the sender: frames may now refer to this segment.
@@ -42,10 +44,7 @@ struct SegmentOpened {
 struct SegmentRetired {
   std::uint32_t segment = 0;
 };
-/// From either side: it closes of its own accord.
-struct Goodbye {};
-
-using LinkPacket = std::variant<Hello, Welcome, Refusal, SegmentOpened, SegmentRetired, Goodbye>;
+using LinkPacket = std::variant<Hello, Welcome, Refusal, SegmentOpened, SegmentRetired, Farewell>;
 
 /// A longer packet is none of ours.
 inline constexpr std::size_t kMaxPacketBytes = 80 * 1024;
@@ -56,12 +55,13 @@ inline constexpr std::size_t kMaxPacketBytes = 80 * 1024;
                                       const std::string& doorbell, int link, int doorbell_page);
 [[nodiscard]] PacketStatus send_welcome(const FileDescriptor& socket, const std::string& doorbell,
                                         int doorbell_page);
-void send_refusal(const FileDescriptor& socket, const std::string& why);
+void send_refusal(const FileDescriptor& socket, bool for_good, const std::string& why);
 [[nodiscard]] PacketStatus send_segment_opened(const FileDescriptor& socket, std::uint32_t segment,
                                                int memory);
 [[nodiscard]] PacketStatus send_segment_retired(const FileDescriptor& socket,
                                                 std::uint32_t segment);
-void send_goodbye(const FileDescriptor& socket);
+/// `Farewell::none` sends nothing.
+void send_farewell(const FileDescriptor& socket, Farewell farewell);
 
 /// Reads a packet that came from outside. `Errc::malformed` when it is none of the above.
 [[nodiscard]] Result<LinkPacket> read_packet(Packet packet);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -56,6 +57,7 @@ class TestNode final : public DriverSink {
 
   std::optional<PeerId> on_hello(const Entry& peer) override {
     if (!welcome) return std::nullopt;
+    last_hello = peer;
     return id_of(peer);
   }
   void on_message(PeerId from, Message&& message) override {
@@ -63,7 +65,7 @@ class TestNode final : public DriverSink {
     received.push_back(std::move(message));
   }
   void on_departure(PeerId peer, Departure departure, const std::string& why) override {
-    departed.push_back({peer, departure, why, received.size()});
+    departed.push_back({peer, departure, why, received.size(), driver_->take_undelivered(peer)});
   }
 
   struct Departed {
@@ -71,10 +73,12 @@ class TestNode final : public DriverSink {
     Departure departure;
     std::string why;
     std::size_t after;  // so many messages
+    std::vector<Message> undelivered;
   };
   std::vector<Message> received;
   std::vector<Departed> departed;
   std::function<void(PeerId, Message&&)> on_each;
+  std::optional<Entry> last_hello;
   bool welcome = true;
 
  private:

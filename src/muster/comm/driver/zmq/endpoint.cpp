@@ -82,6 +82,14 @@ std::string for_url(const Address& address) {
   return address.ipv6 ? fmt::format("[{}]", address.text) : address.text;
 }
 
+// "10.0.0.5:7001" or "[fd00::5]:7001": a colon behind the brackets of an IPv6 address, if it is
+// one.
+bool names_a_port(std::string_view address) {
+  const std::size_t bracket = address.rfind(']');
+  return address.find(':', bracket == std::string_view::npos ? 0 : bracket) !=
+         std::string_view::npos;
+}
+
 }  // namespace
 
 Result<ListenPlan> plan_listening(const ZmqOptions& options) {
@@ -105,6 +113,7 @@ Result<ListenPlan> plan_listening(const ZmqOptions& options) {
 
 std::string advertised_address(const ListenPlan& plan, std::string_view endpoint) {
   if (plan.advertise.empty()) return std::string(endpoint);
+  if (names_a_port(plan.advertise)) return "tcp://" + plan.advertise;
   return fmt::format("tcp://{}{}", plan.advertise, endpoint.substr(endpoint.rfind(':')));
 }
 

@@ -13,9 +13,9 @@ struct ZmqOptions {
   /// Only for tcp; ipc listens in the abstract namespace, which leaves nothing on the disk.
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;  ///< 0: any free one
-  /// What peers are told to connect to, where that differs from where we listen (behind NAT, in a
-  /// container). Empty: the address that we listen on, or that of the first interface when it is
-  /// all of them.
+  /// What peers are told to connect to, HOST or HOST:PORT, where that differs from where we listen
+  /// (behind NAT, in a container). Empty: the address that we listen on, or that of the first
+  /// interface when it is all of them.
   std::string advertise;
 };
 

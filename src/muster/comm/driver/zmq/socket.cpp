@@ -103,6 +103,8 @@ Result<ZmqSocket> ZmqSocket::monitor(const ZmqContext& context, const std::strin
   return monitor;
 }
 
+void ZmqSocket::stop_monitor() { zmq_socket_monitor(socket_, nullptr, 0); }
+
 std::optional<int> next_monitor_event(const ZmqSocket& monitor) {
   // Two parts: number and value of the event, then the endpoint.
   std::byte first[64];

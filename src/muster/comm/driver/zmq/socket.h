@@ -59,6 +59,9 @@ class ZmqSocket {
   /// Makes the events of this socket appear on the socket that is returned.
   [[nodiscard]] Result<ZmqSocket> monitor(const ZmqContext& context, const std::string& name,
                                           int events);
+  /// Before the socket or its monitor is closed: libzmq's I/O thread would wait for ever to tell a
+  /// monitor that is gone about a connection that ends.
+  void stop_monitor();
 
  private:
   explicit ZmqSocket(void* socket) : socket_(socket) {}

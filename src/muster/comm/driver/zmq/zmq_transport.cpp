@@ -158,6 +158,7 @@ void ZmqTransport::disconnect(PeerId peer) {
 
 void ZmqTransport::close_way(Way& way) {
   if (way.connected) way.push.set(ZMQ_LINGER, kLingerMs);
+  way.push.stop_monitor();
   way.push.close();
   way.monitor.close();
 }
@@ -227,6 +228,7 @@ void ZmqTransport::close() {
   collect_events();  // who is gone by now needs no time for a farewell
   for (auto& [peer, way] : ways_) close_way(way);
   ways_.clear();
+  pull_.stop_monitor();
   pull_monitor_.close();
   pull_.close();
   if (zap_) zap_->close();
