@@ -25,6 +25,8 @@ constexpr Duration kLookAgain = std::chrono::milliseconds(3);
 constexpr Duration kLookAgainWhileLed = std::chrono::milliseconds(10);
 // No sleep is longer: a lost wake-up would cost this much and not the job.
 constexpr Duration kLongestSleep = std::chrono::seconds(1);
+// How long the background thread may take to hand the polling over.
+constexpr Duration kHandover = std::chrono::milliseconds(20);
 
 Result<void> add_to_epoll(int epoll, int fd, std::uint32_t events) {
   epoll_event event{};
@@ -99,10 +101,16 @@ void Pump::wait(std::unique_lock<std::mutex>& lock, Deadline deadline) {
     wake_background();
   }
   ++followers_;
-  const TimePoint longest = clock_.now() + kLongestSleep;
-  changed_.wait_until(lock, deadline ? std::min(*deadline, longest) : longest);
+  const TimePoint now = clock_.now();
+  TimePoint until = now + kLongestSleep;
+  if (deadline) until = std::min(*deadline, until);
+  // The background thread lets go at once; a caller that only looks once must get to look.
+  if (claims) until = std::max(until, now + kHandover);
+  changed_.wait_until(lock, until);
   --followers_;
-  if (claims) --claimants_;
+  if (!claims) return;
+  --claimants_;
+  if (poller_ == Poller::none) lead(lock, deadline);
 }
 
 void Pump::lead(std::unique_lock<std::mutex>& lock, Deadline deadline) {
@@ -111,6 +119,7 @@ void Pump::lead(std::unique_lock<std::mutex>& lock, Deadline deadline) {
     if (followers_ > 0) changed_.notify_all();
     return;
   }
+  if (deadline && *deadline <= clock_.now()) return;
   poller_ = Poller::program;
   const Deadline until =
       earlier(earlier(deadline, router_.next_wakeup()), clock_.now() + kLongestSleep);
