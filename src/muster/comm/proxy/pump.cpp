@@ -37,6 +37,10 @@ Result<void> add_to_epoll(int epoll, int fd, std::uint32_t events) {
   return {};
 }
 
+// Before the descriptor is closed: a child that inherited it would keep it in the queue, and events
+// of the old one would be taken for those of the next with its number.
+void forget_in_epoll(int epoll, int fd) { ::epoll_ctl(epoll, EPOLL_CTL_DEL, fd, nullptr); }
+
 void pause_cpu() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -246,7 +250,11 @@ void Pump::watch_processes() {
   const auto watchable = router_.take_watchable();
   if (watchable.empty()) return;
   // A process may outlive its proxies, and have many.
-  std::erase_if(processes_, [&](const auto& item) { return router_.is_gone(item.second.first); });
+  std::erase_if(processes_, [&](const auto& item) {
+    if (!router_.is_gone(item.second.first)) return false;
+    forget_in_epoll(control_epoll_.get(), item.first);
+    return true;
+  });
   for (const auto& [peer, pid] : watchable) {
     FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
     if (!process) {
@@ -264,6 +272,7 @@ void Pump::handle_control_events() {
   const int count =
       ::epoll_wait(control_epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   bool controls = false;
+  bool exits = false;
   for (int i = 0; i < count; ++i) {
     const int fd = events[static_cast<std::size_t>(i)].data.fd;
     if (fd == wake_event_.get()) {
@@ -271,13 +280,15 @@ void Pump::handle_control_events() {
       static_cast<void>(!::read(fd, &value, sizeof value));
     } else if (const auto it = processes_.find(fd); it != processes_.end()) {
       router_.process_exited(it->second.first);
+      forget_in_epoll(control_epoll_.get(), fd);
       processes_.erase(it);
+      exits = true;
     } else {
       controls = true;
     }
   }
-  if (!controls) return;
-  router_.control();
+  if (!controls && !exits) return;
+  if (controls) router_.control();
   changed_.notify_all();
   nudged_.store(true);
   doorbell_.ring();
