@@ -26,6 +26,12 @@ def verdict(case: ElementTree.Element) -> str:
     return "passed" if case.get("status", "run") == "run" else "failed"
 
 
+def test_name(case: ElementTree.Element) -> str:
+    """ctest repeats the name as the class and appends GoogleTest's parameter as a comment."""
+    name, group = case.get("name", ""), case.get("classname", "")
+    return (name if name == group else f"{group} {name}").split("  # GetParam")[0]
+
+
 def tally(report: Path) -> tuple[Counter[str], list[str]]:
     """The verdicts of one report, and a line about each test that did not pass."""
     if not report.exists():
@@ -36,7 +42,7 @@ def tally(report: Path) -> tuple[Counter[str], list[str]]:
         result = verdict(case)
         totals[result] += 1
         if result != "passed":
-            lines.append(f"{result}: {case.get('classname')} {case.get('name')}")
+            lines.append(f"{result}: {test_name(case)}")
     return totals, lines
 
 

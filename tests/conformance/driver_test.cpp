@@ -24,8 +24,8 @@ std::vector<Case> cases() {
   std::vector<Case> result;
   for (const DriverRow& row : driver_rows())
     result.push_back({std::string(row.name), {.driver = std::string(row.name)}});
-  // ZMQ result.push_back({"zmq_ipc", {.driver = "zmq", .options = {{"zmq.protocol", "ipc"}}}});
-  // ZMQ result.push_back({"zmq_curve", {.driver = "zmq", .secret = "a secret that both know"}});
+  result.push_back({"zmq_ipc", {.driver = "zmq", .options = {{"zmq.protocol", "ipc"}}}});
+  result.push_back({"zmq_curve", {.driver = "zmq", .secret = "a secret that both know"}});
   return result;
 }
 

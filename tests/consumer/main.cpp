@@ -1,13 +1,11 @@
 // What a user's program sees of an installed Muster.
 
 #include <iostream>
-#include <string>
-#include <vector>
 
-#include "muster/base/suggest.h"
+#include "muster/muster.h"
 #include "muster/version.h"
 
 int main() {
-  const std::vector<std::string> names = {"muster", "cluster"};
-  std::cout << muster::nearest("mustr", names) << ' ' << muster::kVersion << '\n';
+  const muster::comm::Message message;
+  std::cout << muster::kVersion << ' ' << to_string(message.session_type) << '\n';
 }

@@ -17,7 +17,7 @@ PYTEST = """<testsuites><testsuite>
 def test_ctest_reports_are_counted_and_a_missing_program_is_a_failure(make_tree):
     totals, lines = tally(make_tree({"ctest.xml": CTEST}) / "ctest.xml")
     assert totals == {"passed": 1, "failed": 2, "skipped": 1}
-    assert lines == ["failed: b b", "skipped: c c", "failed: d d"]
+    assert lines == ["failed: b", "skipped: c", "failed: d"]
 
 
 def test_pytest_reports_are_counted(make_tree):

@@ -3,7 +3,12 @@
 namespace muster {
 
 Buffer Buffer::copy_of(ByteSpan bytes) {
-  if (bytes.size() > kInline) return take(std::vector<std::byte>(bytes.begin(), bytes.end()));
+  if (bytes.size() > kInline) {
+    auto owner = std::make_shared_for_overwrite<std::byte[]>(bytes.size());
+    std::memcpy(owner.get(), bytes.data(), bytes.size());
+    const std::span<std::byte> view(owner.get(), bytes.size());
+    return give(view, std::move(owner));
+  }
   Buffer buffer;
   buffer.size_ = bytes.size();
   if (!bytes.empty()) std::memcpy(buffer.inline_.data(), bytes.data(), bytes.size());
@@ -12,9 +17,9 @@ Buffer Buffer::copy_of(ByteSpan bytes) {
 
 Buffer Buffer::take(std::vector<std::byte> bytes) {
   if (bytes.size() <= kInline) return copy_of(bytes);
-  auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  const ByteSpan view(*owner);
-  return share(view, std::move(owner));
+  auto owner = std::make_shared<std::vector<std::byte>>(std::move(bytes));
+  const std::span<std::byte> view(*owner);
+  return give(view, std::move(owner));
 }
 
 Buffer Buffer::share(ByteSpan bytes, std::shared_ptr<const void> owner) {
@@ -23,6 +28,18 @@ Buffer Buffer::share(ByteSpan bytes, std::shared_ptr<const void> owner) {
   buffer.size_ = bytes.size();
   buffer.owner_ = std::move(owner);
   buffer.data_ = bytes.data();
+  return buffer;
+}
+
+Buffer Buffer::lend(ByteSpan bytes, std::shared_ptr<const void> owner) {
+  Buffer buffer = share(bytes, std::move(owner));
+  if (buffer.owner_) buffer.terms_ = Terms::lent;
+  return buffer;
+}
+
+Buffer Buffer::give(std::span<std::byte> bytes, std::shared_ptr<const void> owner) {
+  Buffer buffer = share(bytes, std::move(owner));
+  if (buffer.owner_) buffer.terms_ = Terms::given;
   return buffer;
 }
 

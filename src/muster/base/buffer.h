@@ -37,6 +37,12 @@ class Buffer {
   [[nodiscard]] static Buffer take(std::vector<std::byte> bytes);
   /// Refers to `bytes`, which stay valid and unchanged while `owner` lives.
   [[nodiscard]] static Buffer share(ByteSpan bytes, std::shared_ptr<const void> owner);
+  /// Refers to `bytes`, which stay unchanged only until the call that the buffer is passed to
+  /// returns: whoever keeps it for longer keeps what `kept` gives.
+  [[nodiscard]] static Buffer lend(ByteSpan bytes, std::shared_ptr<const void> owner);
+  /// Refers to `bytes`, which nothing but buffers of `owner` refers to: whoever holds all of those
+  /// may change them.
+  [[nodiscard]] static Buffer give(std::span<std::byte> bytes, std::shared_ptr<const void> owner);
 
   [[nodiscard]] const std::byte* data() const noexcept {
     return size_ <= kInline && !owner_ ? inline_.data() : data_;
@@ -45,13 +51,20 @@ class Buffer {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] ByteSpan bytes() const noexcept { return {data(), size_}; }
   [[nodiscard]] std::string_view text() const noexcept { return as_text(bytes()); }
+  [[nodiscard]] bool lent() const noexcept { return terms_ == Terms::lent; }
+  [[nodiscard]] bool given() const noexcept { return terms_ == Terms::given; }
+  /// The same bytes for as long as anybody likes: a copy if they are only lent.
+  [[nodiscard]] Buffer kept() const { return lent() ? copy_of(bytes()) : *this; }
   /// What keeps the bytes alive; null when they are inside the buffer.
   [[nodiscard]] const std::shared_ptr<const void>& owner() const noexcept { return owner_; }
 
   friend bool operator==(const Buffer& a, const Buffer& b) noexcept { return a.text() == b.text(); }
 
  private:
+  enum class Terms : unsigned char { shared, lent, given };
+
   std::size_t size_ = 0;
+  Terms terms_ = Terms::shared;
   std::shared_ptr<const void> owner_;
   union {
     const std::byte* data_;

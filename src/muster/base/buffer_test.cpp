@@ -41,6 +41,25 @@ TEST(Buffer, KeepsAForeignOwnerAlive) {
   EXPECT_TRUE(watch.expired());
 }
 
+TEST(Buffer, CopiesWhatIsLentOnlyForThoseWhoKeepIt) {
+  auto owner = std::make_shared<std::string>(1000, 'x');
+  const Buffer lent = Buffer::lend(as_bytes(*owner), owner);
+  const Buffer kept = lent.kept();
+  owner->front() = 'y';
+  EXPECT_EQ(lent.text(), *owner);
+  EXPECT_EQ(kept.text(), std::string(1000, 'x'));
+  EXPECT_FALSE(kept.lent());
+  const Buffer shared = Buffer::share(as_bytes(*owner), owner);
+  EXPECT_EQ(shared.kept().data(), shared.data());
+}
+
+TEST(Buffer, KnowsThatItsOwnMemoryMayBeChanged) {
+  EXPECT_TRUE(Buffer::take(std::vector<std::byte>(1000)).given());
+  const auto owner = std::make_shared<std::string>(1000, 'x');
+  EXPECT_FALSE(Buffer::share(as_bytes(*owner), owner).given());
+  EXPECT_FALSE(Buffer::copy_of(as_bytes("small")).given());
+}
+
 TEST(Buffer, IsEmptyByDefault) {
   EXPECT_TRUE(Buffer().empty());
   EXPECT_EQ(Buffer(), Buffer::copy_of({}));

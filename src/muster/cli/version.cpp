@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "muster/comm/driver/registry.h"
 #include "muster/version.h"
 
 namespace muster::cli {
@@ -24,7 +25,9 @@ std::string compiler() {
 }  // namespace
 
 VersionInfo version_info() {
-  return {.version = std::string(kVersion), .compiler = compiler(), .drivers = {}};
+  VersionInfo info = {.version = std::string(kVersion), .compiler = compiler(), .drivers = {}};
+  for (const comm::DriverRow& row : comm::driver_rows()) info.drivers.emplace_back(row.name);
+  return info;
 }
 
 std::string version_text(const VersionInfo& info) {

@@ -28,6 +28,10 @@ TEST(Version, JsonHoldsTheSameFacts) {
   EXPECT_EQ(document["drivers"], (nlohmann::json{"inproc", "zmq"}));
 }
 
+TEST(Version, InfoNamesTheDriversOfThisBuild) {
+  EXPECT_THAT(version_info().drivers, testing::Contains("inproc"));
+}
+
 TEST(Version, InfoNamesTheProjectVersion) { EXPECT_EQ(version_info().version, kVersion); }
 
 }  // namespace

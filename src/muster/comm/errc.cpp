@@ -29,6 +29,7 @@ const char* text(Errc errc) {
     case Errc::refused: return "refused";
     case Errc::forked: return "inherited through fork";
     case Errc::inbox_full: return "too many messages wait to be received";
+    case Errc::interrupted: return "interrupted";
   }
   return "unknown communication error";
 }

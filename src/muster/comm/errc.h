@@ -30,6 +30,7 @@ enum class Errc {
   refused = 1105,             ///< not allowed without a secret, or the secret is wrong
   forked = 1106,              ///< used in a child process that inherited it through fork
   inbox_full = 1107,          ///< too many received messages wait for somebody to take them
+  interrupted = 1108,         ///< the program asked a waiting call to end
 };
 
 std::error_code make_error_code(Errc errc);

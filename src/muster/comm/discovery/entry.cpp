@@ -1,6 +1,7 @@
 #include "muster/comm/discovery/entry.h"
 
 #include <charconv>
+#include <chrono>
 #include <unistd.h>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "muster/comm/errc.h"
 #include "muster/runtime/host.h"
+#include "muster/runtime/process_life.h"
 
 namespace muster::comm {
 namespace {
@@ -37,6 +39,8 @@ std::string Entry::to_json() const {
                         {"addresses", addresses},
                         {"host", host},
                         {"process", process},
+                        {"born", born},
+                        {"pid_start", pid_start},
                         {"pid", pid},
                         {"pid_namespace", pid_namespace}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -56,6 +60,8 @@ Result<Entry> Entry::from_json(std::string_view text) {
     entry.addresses = json.at("addresses").get<std::map<std::string, std::string>>();
     entry.host = json.at("host").get<std::string>();
     entry.process = json.at("process").get<std::string>();
+    entry.born = json.at("born").get<std::int64_t>();
+    entry.pid_start = json.at("pid_start").get<std::uint64_t>();
     entry.pid = json.at("pid").get<std::int64_t>();
     entry.pid_namespace = json.at("pid_namespace").get<std::string>();
     if (entry.name.empty() || entry.name.size() > kLongestName)
@@ -75,7 +81,11 @@ Entry local_entry(Name name, Name type) {
           .addresses = {},
           .host = host_id(),
           .process = process_id(),
+          .born = std::chrono::duration_cast<std::chrono::microseconds>(
+                      std::chrono::system_clock::now().time_since_epoch())
+                      .count(),
           .pid = ::getpid(),
+          .pid_start = process_start(::getpid()),
           .pid_namespace = pid_namespace()};
 }
 

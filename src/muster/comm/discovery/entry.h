@@ -21,8 +21,12 @@ struct Entry {
   std::string host;  ///< equal for processes that can share memory: boot id and network namespace,
                      ///< or MUSTER_HOST_ID
   std::string process;  ///< equal within one process only
+  /// When this life began, in microseconds of the wall clock: tells lives under one name apart when
+  /// the store has not shown yet which is the newest.
+  std::int64_t born = 0;
   std::int64_t pid = 0;
-  std::string pid_namespace;  ///< a pid means something only where this is equal
+  std::uint64_t pid_start = 0;  ///< tells processes with the same pid apart
+  std::string pid_namespace;    ///< a pid means something only where this is equal
 
   bool operator==(const Entry&) const = default;
 

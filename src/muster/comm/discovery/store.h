@@ -23,6 +23,9 @@ class Store {
   /// True when only processes of this host can meet here.
   [[nodiscard]] virtual bool host_only() const { return false; }
 
+  /// The address of this host on the network where the members meet; empty when there is none.
+  [[nodiscard]] virtual std::string local_address() const { return {}; }
+
   /// Registers or renews. A new instance under an old name replaces it (a process that came back);
   /// renewing where another instance has taken the name is `Errc::refused`.
   /// `Errc::store_unreachable` may pass: try again.

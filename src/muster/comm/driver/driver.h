@@ -90,12 +90,15 @@ class Driver {
 
   /// Starts to connect; returns at once. Messages may be sent from then on.
   virtual Result<void> connect(PeerId peer, const Entry& entry) = 0;
+  /// True once the peer has answered, where that is more than having connected.
+  [[nodiscard]] virtual bool established(PeerId /*peer*/) const { return true; }
   /// Forgets the peer: what was not delivered to it is dropped. Unknown peers are fine.
   virtual void disconnect(PeerId peer) = 0;
 
   /// Before `disconnect`: the messages that are known not to have reached the peer, oldest first.
   [[nodiscard]] virtual std::vector<Message> take_undelivered(PeerId /*peer*/) { return {}; }
 
+  /// Buffers that are only lent (Buffer::lend) are copied if they must outlive the call.
   virtual SendStatus send(PeerId peer, const Message& message) = 0;
   /// Hands over what was held back to be sent together.
   virtual void flush() = 0;

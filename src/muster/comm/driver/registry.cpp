@@ -10,6 +10,7 @@
 #include "muster/comm/driver/inproc/inproc.h"
 #include "muster/comm/driver/option_reader.h"
 #include "muster/comm/driver/shm/shm_driver.h"
+#include "muster/comm/driver/zmq/zmq_driver.h"
 #include "muster/comm/errc.h"
 
 namespace muster::comm {
@@ -25,6 +26,26 @@ Result<ShmOptions> parse_shm_options(const DriverOptionTexts& texts) {
   return options;
 }
 
+Result<ZmqOptions> parse_zmq_options(const DriverOptionTexts& texts) {
+  ZmqOptions options;
+  std::string protocol = "tcp";
+  std::size_t port = options.port;
+  OptionReader reader("zmq", texts);
+  reader.text("protocol", protocol);
+  reader.text("host", options.host);
+  reader.number("port", port);
+  reader.text("advertise", options.advertise);
+  if (auto ok = reader.finish(); !ok) return fail(ok.error());
+  if (protocol != "tcp" && protocol != "ipc")
+    return fail(Errc::driver_type,
+                fmt::format("option 'zmq.protocol' is '{}', not tcp or ipc", protocol));
+  if (port > 65535)
+    return fail(Errc::driver_type, fmt::format("option 'zmq.port' is {}, not a port", port));
+  options.protocol = protocol == "tcp" ? ZmqProtocol::tcp : ZmqProtocol::ipc;
+  options.port = static_cast<std::uint16_t>(port);
+  return options;
+}
+
 constexpr std::array kRows{
     DriverRow{"inproc", "proxies of one process, nothing is copied", false,
               [](const DriverContext& context, const DriverOptionTexts&) {
@@ -37,6 +58,13 @@ constexpr std::array kRows{
                 if (!parsed) return fail(parsed.error());
                 return make_shm_driver(context, *parsed);
               }},
+    DriverRow{"zmq", "processes on any hosts, over TCP or unix sockets", true,
+              [](const DriverContext& context,
+                 const DriverOptionTexts& options) -> Result<std::unique_ptr<Driver>> {
+                auto parsed = parse_zmq_options(options);
+                if (!parsed) return fail(parsed.error());
+                return make_zmq_driver(context, *parsed);
+              }},
 };
 
 Result<void> check_options(const DriverOptionTexts& options) {
@@ -47,6 +75,9 @@ Result<void> check_options(const DriverOptionTexts& options) {
     if (!known)
       return fail(Errc::driver_type, fmt::format("driver option '{}' names no driver", key));
   }
+  // Also of drivers that will not be needed: a mistake should not wait for the day they are.
+  if (auto ok = parse_shm_options(options); !ok) return fail(ok.error());
+  if (auto ok = parse_zmq_options(options); !ok) return fail(ok.error());
   return {};
 }
 

@@ -16,12 +16,10 @@ struct TransportEvent {
   enum class Kind : std::uint8_t {
     connected,     ///< frames can be sent; those sent before may be lost
     disconnected,  ///< it tries to connect again by itself
-    gone,          ///< the peer's process does not exist any more
   };
 
   PeerId peer;
   Kind kind = Kind::connected;
-  std::string why;
 };
 
 /// Carries frames to peers and from anybody. It may lose, repeat, delay and reorder them: a

@@ -135,7 +135,7 @@ Link::Verdict Link::receive_hello(const FrameHeader& header, TimePoint now) {
 
 void Link::hear(const FrameHeader& header, TimePoint now) {
   heard_ = now;
-  unreachable_ = false;
+  if (!cut_off(now)) unreachable_ = false;
   if (!established_) {
     established_ = true;
     hello_due_ = false;
@@ -153,8 +153,14 @@ void Link::receive_bye(const FrameHeader& header) {
   }
 }
 
+void Link::on_disconnected(TimePoint now) {
+  connected_ = false;
+  if (!disconnected_at_) disconnected_at_ = now;
+}
+
 void Link::on_connected(TimePoint now) {
   connected_ = true;
+  disconnected_at_.reset();
   hello_due_ = true;
   if (!established_) hello_at_ = now + hello_wait_;
   out_.rewind();
@@ -162,6 +168,11 @@ void Link::on_connected(TimePoint now) {
 
 Duration Link::patience() const {
   return connected_ && established_ ? options_.connected_lease : options_.lease;
+}
+
+// A peer that is heard and cannot be reached would keep what is sent to it waiting for ever.
+bool Link::cut_off(TimePoint now) const {
+  return disconnected_at_ && now - *disconnected_at_ > options_.lease;
 }
 
 TimePoint Link::ping_at() const {
@@ -185,14 +196,16 @@ void Link::tick(TimePoint now) {
   // peer.
   if (now - ticked_ > options_.lease / 2) heard_ = std::max(heard_, now - options_.lease / 2);
   ticked_ = now;
-  if (now - heard_ > patience()) unreachable_ = true;
+  if (now - heard_ > patience() || cut_off(now)) unreachable_ = true;
 }
 
 Deadline Link::next_wakeup() const {
   Deadline wakeup = earlier(out_.next_wakeup(), in_.next_wakeup());
   wakeup = earlier(wakeup, established_ ? ping_at() : hello_at_);
+  if (unreachable_) return wakeup;
   // One step later than the limit, because silence has to last longer than it.
-  if (!unreachable_) wakeup = earlier(wakeup, heard_ + patience() + Duration(1));
+  wakeup = earlier(wakeup, heard_ + patience() + Duration(1));
+  if (disconnected_at_) wakeup = earlier(wakeup, *disconnected_at_ + options_.lease + Duration(1));
   return wakeup;
 }
 

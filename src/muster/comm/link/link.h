@@ -67,7 +67,7 @@ class Link {
 
   /// The transport has connected anew: what was on the way may be lost.
   void on_connected(TimePoint now);
-  void on_disconnected() { connected_ = false; }
+  void on_disconnected(TimePoint now);
 
   /// Does what is due.
   void tick(TimePoint now);
@@ -95,6 +95,7 @@ class Link {
   void receive_bye(const FrameHeader& header);
   void hear(const FrameHeader& header, TimePoint now);
   [[nodiscard]] Duration patience() const;
+  [[nodiscard]] bool cut_off(TimePoint now) const;
   [[nodiscard]] TimePoint ping_at() const;
 
   LinkEnds ends_;
@@ -105,6 +106,7 @@ class Link {
   std::uint32_t peer_epoch_ = 0;  // 0: nothing heard yet
   bool established_ = false;      // the peer knows our epoch and we know its
   bool connected_ = false;        // the transport vouches for the connection
+  Deadline disconnected_at_;      // since when it says that there is none
   bool unreachable_ = false;
   std::optional<std::uint64_t> left_after_;  // the peer left after sending this frame
   bool dropped_ = false;

@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kFramesPerPoll = 64;
 constexpr std::size_t kBytesPerPoll = std::size_t{4} << 20;
 
+constexpr unsigned kPollsWithoutEvents = 16;
+
 constexpr std::size_t kFormerPeers = 128;
 
 std::string text(InstanceId instance) { return fmt::format("{:016x}", instance.value()); }
@@ -39,12 +41,12 @@ struct LinkDriver::Peer {
   Entry entry;
   Link link;
   RecordDecoder decoder;
-  std::optional<Leaving> leaving;
-  bool silent = false;     // and said so
-  bool ended = false;      // nothing is sent or received any more
-  bool buried = false;     // disconnected; deleted when `poll` ends
-  bool waiting = false;    // listed in `waiting_`
-  bool gathering = false;  // listed in `gathering_`
+  std::optional<Leaving> leaving;  // to be reported
+  bool silent = false;             // reported as such, or about to be
+  bool ended = false;              // nothing is sent or received any more
+  bool buried = false;             // disconnected; deleted when `poll` ends
+  bool waiting = false;            // listed in `waiting_`
+  bool gathering = false;          // listed in `gathering_`
 };
 
 LinkDriver::LinkDriver(DriverContext context, std::unique_ptr<FrameTransport> transport,
@@ -81,6 +83,11 @@ Result<void> LinkDriver::connect(PeerId peer, const Entry& entry) {
   return {};
 }
 
+bool LinkDriver::established(PeerId peer) const {
+  const Peer* const found = find(peer);
+  return found != nullptr && found->link.state() == Link::State::established;
+}
+
 void LinkDriver::disconnect(PeerId id) {
   Peer* peer = find(id);
   if (peer == nullptr) return;
@@ -108,7 +115,14 @@ SendStatus LinkDriver::send(PeerId id, const Message& message) {
   Peer* peer = find(id);
   if (peer == nullptr || peer->ended) return SendStatus::gone;
   const TimePoint now = context_.clock.now();
-  const bool taken = peer->link.offer(message, now);
+  bool taken = false;
+  if (message.body.lent()) {
+    Message kept = message;
+    kept.body = message.body.kept();
+    taken = peer->link.offer(kept, now);
+  } else {
+    taken = peer->link.offer(message, now);
+  }
   if (peer->link.gathering()) {
     if (!std::exchange(peer->gathering, true)) {
       gathering_.push_back(id);
@@ -137,7 +151,7 @@ bool LinkDriver::drained(PeerId peer) const {
   return found == nullptr || found->ended || found->link.drained();
 }
 
-std::vector<Message> LinkDriver::unacknowledged(PeerId id) const {
+std::vector<Message> LinkDriver::take_undelivered(PeerId id) {
   Peer* peer = find(id);
   if (peer == nullptr) return {};
   auto messages = peer->link.unacknowledged();
@@ -162,12 +176,11 @@ std::size_t LinkDriver::poll(DriverSink& sink, Intake intake) {
   MUSTER_ASSERT(!polling_, "poll is not called from a sink");
   polling_ = true;
   const TimePoint now = context_.clock.now();
-  take_events(now);
   std::size_t delivered = intake == Intake::open ? deliver_waiting(sink, now) : 0;
   bool drained = false;
   std::size_t bytes = 0;
-  for (std::size_t frames = 0; frames < kFramesPerPoll && bytes < kBytesPerPoll && !closed_;
-       ++frames) {
+  std::size_t frames = 0;
+  for (; frames < kFramesPerPoll && bytes < kBytesPerPoll && !closed_; ++frames) {
     auto frame = transport_->receive();
     if (!frame) {
       drained = true;
@@ -177,6 +190,8 @@ std::size_t LinkDriver::poll(DriverSink& sink, Intake intake) {
     dispatch(*std::move(frame), sink, now);
     if (intake == Intake::open) delivered += deliver_waiting(sink, now);
   }
+  // Asking for events costs a system call; they can wait while frames come.
+  if (frames == 0 || ++polls_without_events_ >= kPollsWithoutEvents) take_events(now);
   if (drained) serve_links(now);
   report_departures(sink);
   if (!drained) due_ = now;
@@ -187,16 +202,13 @@ std::size_t LinkDriver::poll(DriverSink& sink, Intake intake) {
 }
 
 void LinkDriver::take_events(TimePoint now) {
+  polls_without_events_ = 0;
   while (auto event = transport_->next_event()) {
     Peer* peer = find(event->peer);
     if (peer == nullptr || peer->ended) continue;
     switch (event->kind) {
       case TransportEvent::Kind::connected: peer->link.on_connected(now); break;
-      case TransportEvent::Kind::disconnected: peer->link.on_disconnected(); break;
-      case TransportEvent::Kind::gone:
-        peer->link.on_disconnected();
-        note_departure(*peer, Departure::lost, std::move(event->why));
-        break;
+      case TransportEvent::Kind::disconnected: peer->link.on_disconnected(now); break;
     }
     pump(*peer, now);
   }
@@ -278,6 +290,7 @@ void LinkDriver::hand_to_link(Peer& peer, const FrameHeader& header, Frame frame
                      "the peer has forgotten this connection and offers a new one");
       break;
   }
+  if (peer.link.state() != Link::State::unreachable) peer.silent = false;
   if (peer.link.state() == Link::State::left)
     note_departure(peer, Departure::graceful, "the peer has left");
   if (peer.link.state() == Link::State::dropped)
@@ -325,43 +338,42 @@ std::size_t LinkDriver::deliver(Peer& peer, DriverSink& sink, TimePoint now) {
 void LinkDriver::serve_links(TimePoint now) {
   if (!due_ || now < *due_) return;
   due_.reset();
+  gathering_.clear();
   for (const auto& [id, peer] : peers_) {
     if (peer->ended) continue;
     peer->link.tick(now);
-    const bool silent = peer->link.state() == Link::State::unreachable;
-    if (silent && !std::exchange(peer->silent, silent)) {
+    peer->gathering = peer->link.gathering();
+    if (peer->gathering) gathering_.push_back(id);
+    if (peer->link.state() == Link::State::unreachable) {
       const auto silence =
           std::chrono::duration_cast<std::chrono::milliseconds>(peer->link.silence(now));
-      note_departure(*peer, Departure::silent,
-                     fmt::format("nothing was heard from it for {}", silence));
+      note_departure(*peer, Departure::silent, fmt::format("it was last heard {} ago", silence));
     }
-    peer->silent = silent;
     pump(*peer, now);
   }
 }
 
 void LinkDriver::note_departure(Peer& peer, Departure departure, std::string why) {
-  // Silence may turn into an end, and nothing else is said twice.
   if (peer.leaving && peer.leaving->departure != Departure::silent) return;
+  if (departure == Departure::silent && std::exchange(peer.silent, true)) return;
+  if (!peer.leaving) departing_.push_back(peer.id);
   peer.leaving = Peer::Leaving{departure, std::move(why)};
-  departing_.push_back(peer.id);
 }
 
 void LinkDriver::report_departures(DriverSink& sink) {
   for (const PeerId id : std::exchange(departing_, {})) {
     Peer* peer = find(id);
-    if (peer == nullptr) continue;
+    if (peer == nullptr || !peer->leaving) continue;
     // Everything that it had sent goes first.
     if (peer->link.holding()) {
       departing_.push_back(id);
       continue;
     }
-    if (!peer->leaving) continue;
-    const Peer::Leaving leaving = *peer->leaving;
-    if (leaving.departure == Departure::silent) {
-      peer->leaving.reset();
-    } else {
+    const Peer::Leaving leaving = *std::exchange(peer->leaving, std::nullopt);
+    if (leaving.departure != Departure::silent) {
       end(*peer);
+    } else if (!peer->silent) {
+      continue;  // it was heard in the meantime
     }
     sink.on_departure(id, leaving.departure, leaving.why);
   }

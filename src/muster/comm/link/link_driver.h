@@ -23,9 +23,7 @@ namespace muster::comm {
 /// counting of what does not belong here. Threading and calls as `Driver` says; the sink may call
 /// back into it from every callback.
 ///
-/// A peer that was silent for too long is reported once per silence. Until `disconnect` it stays as
-/// it is: its link goes on when the peer is heard again, and `take_undelivered` tells what it may
-/// not have got.
+/// A silent peer is reported and kept: its link goes on where it was when the peer is heard again.
 class LinkDriver final : public Driver {
  public:
   LinkDriver(DriverContext context, std::unique_ptr<FrameTransport> transport, LinkOptions options);
@@ -35,10 +33,10 @@ class LinkDriver final : public Driver {
   [[nodiscard]] std::string address() const override { return transport_->address(); }
 
   Result<void> connect(PeerId peer, const Entry& entry) override;
+  [[nodiscard]] bool established(PeerId peer) const override;
   void disconnect(PeerId peer) override;
-  [[nodiscard]] std::vector<Message> take_undelivered(PeerId peer) override {
-    return unacknowledged(peer);
-  }
+  /// What was sent and not acknowledged: it may or may not have arrived. Also after the departure.
+  [[nodiscard]] std::vector<Message> take_undelivered(PeerId peer) override;
   SendStatus send(PeerId peer, const Message& message) override;
   void flush() override;
   [[nodiscard]] bool drained(PeerId peer) const override;
@@ -53,10 +51,6 @@ class LinkDriver final : public Driver {
 
   [[nodiscard]] DriverCounters counters() const override;
   void close() override;
-
-  /// What was sent to `peer` and not acknowledged, in order: it may or may not have arrived. Empty
-  /// for unknown peers.
-  [[nodiscard]] std::vector<Message> unacknowledged(PeerId peer) const;
 
  private:
   struct Peer;
@@ -76,7 +70,7 @@ class LinkDriver final : public Driver {
   std::size_t deliver(Peer& peer, DriverSink& sink, TimePoint now);
   std::size_t deliver_waiting(DriverSink& sink, TimePoint now);
   void serve_links(TimePoint now);
-  /// Only the first reason counts.
+  /// Of those that end the link, only the first reason counts.
   void note_departure(Peer& peer, Departure departure, std::string why);
   void report_departures(DriverSink& sink);
 
@@ -96,6 +90,7 @@ class LinkDriver final : public Driver {
   std::vector<PeerId> departing_;  // are to be reported when nothing of theirs is left to deliver
 
   Deadline due_;  // not later than the earliest wakeup of any link
+  unsigned polls_without_events_ = 0;
   bool polling_ = false;
   bool closed_ = false;
   std::atomic<bool> backlog_{false};

@@ -52,7 +52,7 @@ class Node final : public DriverSink {
   }
   void on_departure(PeerId peer, Departure departure, const std::string& why) override {
     left.push_back({peer, departure, why});
-    if (forgets) driver.disconnect(peer);
+    if (departure != Departure::silent) driver.disconnect(peer);
   }
 
   PeerId meet(const Entry& peer) {
@@ -92,7 +92,6 @@ class Node final : public DriverSink {
   LinkDriver driver;
   bool welcoming = true;
   bool echo = false;
-  bool forgets = true;
   Intake intake = Intake::open;
   std::map<std::string, PeerId> peers;
   std::vector<Message> received;
@@ -252,10 +251,9 @@ TEST_F(LinkDriverTest, ReportsAPeerThatLeaves) {
   EXPECT_EQ(b.texts(), std::vector<std::string>{"last"});
 }
 
-TEST_F(LinkDriverTest, ReportsASilentPeerOnceAndTellsWhatItMayHaveMissed) {
+TEST_F(LinkDriverTest, ReportsASilentPeerAndTellsWhatItMayHaveMissed) {
   Node& a = add("a");
   Node& b = add("b");
-  a.forgets = false;
   a.meet(b.entry);
   a.send("b", "1");
   ASSERT_TRUE(run([&] { return a.driver.drained(a.peers["b"]); }));
@@ -267,10 +265,26 @@ TEST_F(LinkDriverTest, ReportsASilentPeerOnceAndTellsWhatItMayHaveMissed) {
   EXPECT_EQ(a.left[0].departure, Departure::silent);
   run_for(seconds(10));
   EXPECT_EQ(a.left.size(), 1u);
-  const auto missed = a.driver.unacknowledged(a.peers["b"]);
+  const auto missed = a.driver.take_undelivered(a.peers["b"]);
   ASSERT_EQ(missed.size(), 1u);
   EXPECT_EQ(missed[0].body.text(), "2");
   EXPECT_EQ(missed[0].destination, "b");
+}
+
+TEST_F(LinkDriverTest, GoesOnAfterALongSilenceAndReportsTheNextOne) {
+  Node& a = add("a");
+  Node& b = add("b");
+  a.meet(b.entry);
+  a.send("b", "1");
+  ASSERT_TRUE(run([&] { return b.received.size() == 1; }));
+  network_.cut("a", "b");
+  a.send("b", "2");
+  ASSERT_TRUE(run([&] { return a.left.size() == 1 && b.left.size() == 1; }));
+  network_.heal("a", "b");
+  ASSERT_TRUE(run([&] { return b.received.size() == 2 && a.driver.drained(a.peers["b"]); }));
+  network_.cut("a", "b");
+  ASSERT_TRUE(run([&] { return a.left.size() == 2 && b.left.size() == 2; }));
+  EXPECT_EQ(a.left[1].departure, Departure::silent);
 }
 
 TEST_F(LinkDriverTest, GoesOnAfterACutThatIsShorterThanTheLease) {

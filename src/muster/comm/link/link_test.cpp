@@ -140,10 +140,11 @@ class World {
 
   void land() {
     std::vector<Flying> landed;
-    const auto late = std::stable_partition(flying_.begin(), flying_.end(),
-                                            [&](const Flying& one) { return one.at > now_; });
-    std::move(late, flying_.end(), std::back_inserter(landed));
-    flying_.erase(late, flying_.end());
+    std::erase_if(flying_, [&](Flying& one) {
+      if (one.at > now_) return false;
+      landed.push_back(std::move(one));
+      return true;
+    });
     for (Flying& one : landed) receive(one.to_b, std::move(one.frame));
   }
 
@@ -424,6 +425,35 @@ TEST_F(LinkPair, PingsASilentPeerAndReportsItAfterTheLease) {
   EXPECT_EQ(a_.state(), Link::State::established);
   advance(milliseconds(1));
   EXPECT_EQ(a_.state(), Link::State::unreachable);
+}
+
+TEST_F(LinkPair, IsPatientWhileTheTransportVouchesForTheConnection) {
+  a_.on_connected(now_);
+  lose(a_, now_);
+  for (int i = 0; i < 20; ++i) advance(options().lease / 3);
+  EXPECT_EQ(a_.state(), Link::State::established);
+  a_.on_disconnected(now_);
+  advance(Duration(1));
+  EXPECT_EQ(a_.state(), Link::State::unreachable);
+}
+
+TEST_F(LinkPair, ReportsAPeerThatIsHeardButCannotBeReached) {
+  a_.on_connected(now_);
+  exchange();
+  a_.on_disconnected(now_);
+  for (int i = 0; i < 4; ++i) {
+    advance(options().lease / 3);
+    Frame ping = make_frame({.kind = FrameKind::ping,
+                             .source = InstanceId(2),
+                             .destination = InstanceId(1),
+                             .source_epoch = 1,
+                             .destination_epoch = 1});
+    a_.receive(*decode_header(ping), std::move(ping), now_);
+  }
+  EXPECT_EQ(a_.state(), Link::State::unreachable);
+  a_.on_connected(now_);
+  exchange();
+  EXPECT_EQ(a_.state(), Link::State::established);
 }
 
 TEST_F(LinkPair, GoesOnWhereItWasWhenThePeerIsHeardAgain) {

@@ -1,5 +1,6 @@
 #include "muster/comm/message/body.h"
 
+#include <atomic>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -80,6 +81,33 @@ void Body::require_array(const DType& dtype) const {
     throw std::invalid_argument(fmt::format("[Body::elements] the array holds {}, not {}",
                                             this->dtype().str(), dtype.str()));
   }
+}
+
+bool Body::exclusive(std::size_t index) const {
+  const auto& owner = buffer(index).owner();
+  if (!buffer(index).given() || (extra_ && extra_.use_count() > 1)) return false;
+  long mine = 0;
+  for (std::size_t i = 0; i < buffer_count(); ++i) mine += buffer(i).owner() == owner ? 1 : 0;
+  if (owner.use_count() != mine) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);  // others have read before they let go
+  return true;
+}
+
+bool Body::lent() const {
+  for (std::size_t i = 0; i < buffer_count(); ++i) {
+    if (buffer(i).lent()) return true;
+  }
+  return false;
+}
+
+Body Body::kept() const {
+  if (!lent()) return *this;
+  Body body(type_, main_.kept());
+  if (!extra_) return body;
+  Extra extra = *extra_;
+  for (Buffer& buffer : extra.out_of_band) buffer = buffer.kept();
+  body.extra_ = std::make_shared<const Extra>(std::move(extra));
+  return body;
 }
 
 bool operator==(const Body& a, const Body& b) {

@@ -72,6 +72,14 @@ class Body {
     return {reinterpret_cast<const T*>(main_.data()), main_.size() / sizeof(T)};
   }
 
+  /// True when whoever holds this body may change its `index`-th buffer, because nobody else can
+  /// see it.
+  [[nodiscard]] bool exclusive(std::size_t index) const;
+  /// True when one of the buffers is only lent.
+  [[nodiscard]] bool lent() const;
+  /// The same body, with copies of buffers that are only lent.
+  [[nodiscard]] Body kept() const;
+
   friend bool operator==(const Body& a, const Body& b);
 
  private:

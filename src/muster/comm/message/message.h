@@ -1,7 +1,9 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "muster/base/name.h"
 #include "muster/comm/message/body.h"
@@ -17,6 +19,20 @@ enum class SessionStage : std::uint8_t { request, receive, complete };
 
 [[nodiscard]] std::string_view to_string(SessionType type);
 [[nodiscard]] std::string_view to_string(SessionStage stage);
+
+/// A tag as it is given to a call: its text, and where a typed one comes from (see
+/// Message::tag_origin).
+struct Tag {
+  Name text;
+  Name origin;
+
+  Tag() = default;
+  template <std::convertible_to<Name> Text>
+  Tag(Text&& of) : text(std::forward<Text>(of)) {}  // NOLINT(google-explicit-constructor)
+  Tag(Name of, Name from) : text(std::move(of)), origin(std::move(from)) {}
+
+  [[nodiscard]] bool empty() const { return text.empty(); }
+};
 
 /// What components pass to each other. A plain value: the proxy fills in the ids and the source
 /// when it is sent, and the source is always the name of the proxy that really sent it.

@@ -9,7 +9,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "muster/comm/proxy/proxy.h"
+
 namespace muster::comm {
+
+template class Dist<int, Proxy>;  // the real one fits as well as the fake one below
+
 namespace {
 
 using testing::ElementsAre;
@@ -48,7 +53,7 @@ class FakeProxy {
     if (error_) return fail(*error_, "as the test wants");
     if (inbox_.empty() && closed_) return fail(Errc::closed, "closed");
     if (inbox_.empty()) {
-      clock_.advance(timeout.value());
+      clock_.advance(timeout.value_or(std::chrono::hours(1)));
       if (on_wait) on_wait();
       return std::nullopt;
     }

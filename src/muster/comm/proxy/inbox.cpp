@@ -26,6 +26,7 @@ std::optional<Message> Inbox::pop() {
   return remove(slot);
 }
 
+// region take
 std::optional<Message> Inbox::take(const SessionId& session) {
   const auto sequence = find(session);
   if (!sequence) return std::nullopt;
@@ -45,6 +46,7 @@ std::optional<std::uint64_t> Inbox::find(const SessionId& session) {
   }
   return std::nullopt;
 }
+// endregion
 
 Message Inbox::remove(Slot& slot) {
   if (slot.message.session_stage == SessionStage::request) --counter(slot.message.session_id);

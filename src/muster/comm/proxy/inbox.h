@@ -11,6 +11,7 @@
 
 namespace muster::comm {
 
+// region class
 /// Messages that arrived and that nobody has taken yet, in the order of their arrival. `take` finds
 /// those of one session without looking at the others: replies are indexed; requests, which are
 /// hardly ever asked for by session, are only counted by a hash of it, so that a stream of requests
@@ -54,5 +55,6 @@ class Inbox {
   std::size_t size_ = 0;
   std::size_t bytes_ = 0;
 };
+// endregion
 
 }  // namespace muster::comm

@@ -26,6 +26,7 @@ TEST(Inbox, GivesMessagesInTheOrderTheyCame) {
   EXPECT_EQ(text_of(inbox.pop()), "none");
 }
 
+// region take
 TEST(Inbox, TakesOneSessionAndLeavesTheOthersInOrder) {
   Inbox inbox({});
   inbox.push(message(1, SessionStage::complete, "a"));
@@ -40,6 +41,7 @@ TEST(Inbox, TakesOneSessionAndLeavesTheOthersInOrder) {
   EXPECT_EQ(inbox.size(), 0u);
   EXPECT_EQ(inbox.bytes(), 0u);
 }
+// endregion
 
 TEST(Inbox, IsFullByMessagesOrByBytes) {
   QueueLimits limits;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,6 +50,8 @@ struct ProxyOptions {
   /// Instead of `discovery`: a store that the caller made.
   std::shared_ptr<Store> store;
   Duration join_timeout = std::chrono::seconds(100);
+  /// How long of that the discovery store may be unreachable before joining fails.
+  Duration store_timeout = std::chrono::seconds(100);
   /// How long a peer may be silent before it counts as lost. Processes that die on this host are
   /// noticed at once.
   Duration lease = std::chrono::seconds(3);
@@ -59,6 +62,9 @@ struct ProxyOptions {
   /// The longest time that a waiting thread watches memory before it sleeps; less when that turns
   /// out not to pay.
   Duration max_spin = std::chrono::microseconds(50);
+  /// Asked about ten times a second, without a lock, by threads that wait in a call: true ends the
+  /// call with `Errc::interrupted`. For programs whose signal handlers must not wait for a message.
+  std::function<bool()> interrupted;
   RejoinOptions rejoin;
   QueueLimits limits;
   /// The secret comes from MUSTER_SECRET when it is empty here.

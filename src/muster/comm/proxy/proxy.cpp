@@ -1,8 +1,10 @@
 #include "muster/comm/proxy/proxy.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,24 +19,33 @@
 #include "muster/comm/proxy/pump.h"
 #include "muster/comm/proxy/registrar.h"
 #include "muster/comm/proxy/router.h"
+#include "muster/net/local_address.h"
 #include "muster/runtime/doorbell.h"
 
 namespace muster::comm {
 namespace {
 
+// Readers of the discovery store take longer names for damage.
+constexpr std::size_t kLongestName = 1024;
+
 Result<void> check_options(const ProxyOptions& options) {
-  if (options.group.empty())
-    return fail(Errc::internal, "[Proxy] 'group' is empty; name the group to join");
-  if (options.type.empty())
-    return fail(Errc::internal, "[Proxy] 'type' is empty; name the type of this component");
+  const auto check_name = [](std::string_view what, std::string_view name) {
+    if (name.empty()) throw std::invalid_argument(fmt::format("[Proxy] '{}' is empty", what));
+    if (name.size() > kLongestName) {
+      throw std::invalid_argument(fmt::format("[Proxy] '{}' has {} bytes; at most {} are allowed",
+                                              what, name.size(), kLongestName));
+    }
+  };
+  check_name("group", options.group);
+  check_name("type", options.type);
+  if (!options.name.empty()) check_name("name", options.name);
   if (options.expected_peers.empty()) {
     return fail(Errc::peers_missing,
                 fmt::format("[Proxy] '{}' expects no peers; name at least one type and count",
                             options.type));
   }
   if (options.lease < std::chrono::milliseconds(50)) {
-    return fail(
-        Errc::internal,
+    throw std::invalid_argument(
         fmt::format("[Proxy] 'lease' is {} ms; at least 50 ms are needed to renew it in time",
                     std::chrono::duration_cast<std::chrono::milliseconds>(options.lease).count()));
   }
@@ -44,6 +55,9 @@ Result<void> check_options(const ProxyOptions& options) {
 std::string made_up_name(const std::string& type) {
   return fmt::format("{}_{:016x}{:016x}", type, secure_random_u64(), secure_random_u64());
 }
+
+// How often a waiting call asks the program whether to go on.
+constexpr Duration kAskEvery = std::chrono::milliseconds(100);
 
 std::string secret_from_environment() {
   const char* const secret = std::getenv("MUSTER_SECRET");
@@ -62,13 +76,19 @@ class Proxy::Impl {
 
   Result<std::optional<Message>> receive_once(Timeout timeout);
   Result<Replies> receive_by_id(std::span<const SessionId> sessions, Timeout timeout);
-  Result<std::vector<SessionId>> isend(Message message);
-  Result<std::vector<SessionId>> iscatter(const Name& tag, SessionType type,
-                                          const DestinationBodies& destinations);
-  Result<std::vector<SessionId>> ibroadcast(std::string_view peer_type, const Name& tag,
-                                            SessionType type, const Body& body);
-  Result<std::vector<SessionId>> reply(const Message& message, Name tag, Body body,
+  // What is sent adds its sessions to those that `waiter` expects, if there is one.
+  Result<std::vector<SessionId>> isend(Message message, Waiter* waiter = nullptr);
+  Result<std::vector<SessionId>> iscatter(const Tag& tag, SessionType type,
+                                          const DestinationBodies& destinations,
+                                          Waiter* waiter = nullptr);
+  Result<std::vector<SessionId>> ibroadcast(std::string_view peer_type, const Tag& tag,
+                                            SessionType type, const Body& body,
+                                            Waiter* waiter = nullptr);
+  Result<std::vector<SessionId>> reply(const Message& message, Tag tag, Body body,
                                        Acknowledge acknowledge);
+  // Sends by `send(Waiter*)` and waits for the replies, which no other thread can take meanwhile.
+  template <class Send>
+  Result<Replies> exchange(Send send, Timeout timeout);
 
   [[nodiscard]] Deadline deadline(Timeout timeout) const {
     if (!timeout) return std::nullopt;
@@ -91,12 +111,20 @@ class Proxy::Impl {
   using Lock = std::unique_lock<std::mutex>;
 
   Result<void> open_drivers();
+  void listen_where_the_store_is();
   Result<void> wait_for_expected_peers(TimePoint deadline);
   // The lock is held, and may be released while waiting.
   Result<void> wait_for_minimal_peers(Lock& lock, std::string_view type);
-  Result<void> send_prepared(Lock& lock, const Message& message, std::vector<SessionId>& sessions);
+  Result<void> send_prepared(Lock& lock, const Message& message, std::vector<SessionId>& sessions,
+                             Waiter* waiter);
+  Result<Replies> wait_for_replies(Lock& lock, Waiter& waiter, Deadline until);
+  // Waits until something may have changed. `ask_at` is when the program is next asked whether to
+  // go on; it belongs to one call.
+  Result<void> wait(Lock& lock, Deadline until, TimePoint& ask_at);
+  [[nodiscard]] TimePoint first_ask() const;
   Result<void> check_open() const;
   [[nodiscard]] std::string missing_peers() const;
+  [[nodiscard]] std::string strangers_hint() const;
 
   ProxyOptions options_;
   std::uint64_t fork_generation_ = fork_generation();
@@ -134,9 +162,8 @@ Result<void> Proxy::Impl::join() {
       Registrar::Listener{[this](const std::vector<Entry>& entries) {
                             const std::lock_guard lock(mutex_);
                             if (closing_) return;
-                            const auto before = router_->membership_version();
                             router_->update(entries);
-                            if (router_->membership_version() != before) pump_->nudge();
+                            pump_->nudge();
                           },
                           [this](const Error& error) {
                             const std::lock_guard lock(mutex_);
@@ -145,7 +172,9 @@ Result<void> Proxy::Impl::join() {
                             log(LogLevel::error, "comm", "{}", ended_->message());
                             pump_->nudge();
                           }});
-  if (auto ok = registrar_->start(deadline); !ok)
+  if (auto ok = registrar_->start(std::min(deadline, clock_.now() + options_.store_timeout),
+                                  options_.interrupted);
+      !ok)
     return fail(ok.error().within(fmt::format("join group '{}'", options_.group)));
   return wait_for_expected_peers(deadline);
 }
@@ -157,6 +186,7 @@ Result<void> Proxy::Impl::open_drivers() {
   const DriverContext context{self_,         options_.group,    *doorbell_,
                               clock_,        options_.security, options_.limits,
                               options_.lease};
+  listen_where_the_store_is();
   auto drivers =
       make_drivers(options_.driver, store_->host_only(), context, options_.driver_options);
   if (!drivers) return fail(drivers.error());
@@ -172,16 +202,38 @@ Result<void> Proxy::Impl::open_drivers() {
   return {};
 }
 
+// With a secret, peers may come from the network on which the store is.
+void Proxy::Impl::listen_where_the_store_is() {
+  const std::string address = store_->local_address();
+  if (address.empty() || net::is_loopback(address)) return;
+  if (!options_.security.secret.empty() || options_.security.insecure) {
+    options_.driver_options.try_emplace("zmq.host", address);
+  } else {
+    log(LogLevel::warning, "comm",
+        "{} is on the network, but peers on other hosts cannot reach '{}': set MUSTER_SECRET, or "
+        "'insecure'",
+        store_->description(), self_.name.view());
+  }
+}
+
 std::string Proxy::Impl::missing_peers() const {
   std::vector<std::string> missing;
   for (const auto& [type, expected] : options_.expected_peers) {
-    const std::size_t there = router_->count(type);
+    const std::size_t there = router_->count_met(type);
     if (there < expected) missing.push_back(fmt::format("{} of {} '{}'", there, expected, type));
   }
   return fmt::format("{}", fmt::join(missing, ", "));
 }
 
+std::string Proxy::Impl::strangers_hint() const {
+  const std::uint64_t strangers = router_->counters().drivers.strangers;
+  if (strangers == 0) return "";
+  return fmt::format(
+      "; {} times somebody could not prove to belong here: is MUSTER_SECRET the same?", strangers);
+}
+
 Result<void> Proxy::Impl::wait_for_expected_peers(TimePoint deadline) {
+  TimePoint ask_at = first_ask();
   Lock lock(mutex_);
   while (true) {
     if (auto ok = check_open(); !ok) return ok;
@@ -189,12 +241,12 @@ Result<void> Proxy::Impl::wait_for_expected_peers(TimePoint deadline) {
     if (missing.empty()) return {};
     if (clock_.now() >= deadline) {
       return fail(Errc::discovery_incomplete,
-                  fmt::format("joining group '{}' as '{}': only {} found within {:.1f} s in {}",
+                  fmt::format("joining group '{}' as '{}': only {} found within {:.1f} s in {}{}",
                               options_.group, self_.name.view(), missing,
                               std::chrono::duration<double>(options_.join_timeout).count(),
-                              store_->description()));
+                              store_->description(), strangers_hint()));
     }
-    pump_->wait(lock, deadline);
+    if (auto ok = wait(lock, deadline, ask_at); !ok) return ok;
   }
 }
 
@@ -219,20 +271,47 @@ void Proxy::Impl::close() {
     }
     lock.unlock();
     pump_->stop();
+    lock.lock();
+    pump_->wait_until_nobody_waits(lock);
     for (const auto& driver : drivers_) driver->close();
+    lock.unlock();
+  } else {
+    lock.unlock();
   }
   // Last, so that the peers hear the goodbye before the entry is gone and know that it was one.
   if (registrar_) registrar_->stop();
 }
 
+TimePoint Proxy::Impl::first_ask() const {
+  return options_.interrupted ? clock_.now() + kAskEvery : TimePoint{};
+}
+
+Result<void> Proxy::Impl::wait(Lock& lock, Deadline until, TimePoint& ask_at) {
+  if (!options_.interrupted) {
+    pump_->wait(lock, until);
+    return {};
+  }
+  if (clock_.now() < ask_at) {
+    pump_->wait(lock, earlier(until, ask_at));
+    return {};
+  }
+  lock.unlock();
+  const bool interrupted = options_.interrupted();
+  lock.lock();
+  ask_at = clock_.now() + kAskEvery;
+  if (!interrupted) return {};
+  return fail(Errc::interrupted, fmt::format("'{}' was interrupted", self_.name.view()));
+}
+
 Result<std::optional<Message>> Proxy::Impl::receive_once(Timeout timeout) {
   const Deadline until = deadline(timeout);
+  TimePoint ask_at = first_ask();
   Lock lock(mutex_);
   for (bool last_look = false;; last_look = until && clock_.now() >= *until) {
     if (auto message = router_->pop()) return message;
     if (auto ok = check_open(); !ok) return fail(ok.error());
     if (last_look) return std::optional<Message>();
-    pump_->wait(lock, until);
+    if (auto ok = wait(lock, until, ask_at); !ok) return fail(ok.error());
   }
 }
 
@@ -241,6 +320,28 @@ Result<Replies> Proxy::Impl::receive_by_id(std::span<const SessionId> sessions, 
   Waiter waiter(sessions);
   Lock lock(mutex_);
   router_->add(waiter);
+  return wait_for_replies(lock, waiter, until);
+}
+
+template <class Send>
+Result<Replies> Proxy::Impl::exchange(Send send, Timeout timeout) {
+  Waiter waiter({});
+  {
+    const std::lock_guard lock(mutex_);
+    router_->add(waiter);
+  }
+  const auto sent = send(&waiter);
+  Lock lock(mutex_);
+  if (!sent) {
+    router_->remove(waiter);
+    router_->give_back(waiter);
+    return fail(sent.error());
+  }
+  return wait_for_replies(lock, waiter, deadline(timeout));
+}
+
+Result<Replies> Proxy::Impl::wait_for_replies(Lock& lock, Waiter& waiter, Deadline until) {
+  TimePoint ask_at = first_ask();
   Result<void> ok;
   for (bool last_look = false; !waiter.done() && !last_look;
        last_look = until && clock_.now() >= *until) {
@@ -252,10 +353,13 @@ Result<Replies> Proxy::Impl::receive_by_id(std::span<const SessionId> sessions, 
                             self_.name.view(), waiter.missing(), router_->inbox_size()));
       break;
     }
-    pump_->wait(lock, until);
+    if (ok = wait(lock, until, ask_at); !ok) break;
   }
   router_->remove(waiter);
-  if (!ok && !waiter.done()) return fail(ok.error());
+  if (!ok && !waiter.done()) {
+    router_->give_back(waiter);
+    return fail(ok.error());
+  }
   return waiter.take();
 }
 
@@ -265,6 +369,7 @@ Result<void> Proxy::Impl::wait_for_minimal_peers(Lock& lock, std::string_view ty
   const std::size_t minimum =
       it == options_.rejoin.minimal_peers.end() ? 1 : std::max<std::size_t>(1, it->second);
   const TimePoint until = clock_.now() + options_.rejoin.minimal_peers_timeout;
+  TimePoint ask_at = first_ask();
   while (router_->count(type) < minimum) {
     if (auto ok = check_open(); !ok) return ok;
     if (clock_.now() >= until) {
@@ -275,33 +380,42 @@ Result<void> Proxy::Impl::wait_for_minimal_peers(Lock& lock, std::string_view ty
               minimum, type,
               std::chrono::duration<double>(options_.rejoin.minimal_peers_timeout).count()));
     }
-    pump_->wait(lock, until);
+    if (auto ok = wait(lock, until, ask_at); !ok) return ok;
   }
   return {};
 }
 
 Result<void> Proxy::Impl::send_prepared(Lock& lock, const Message& message,
-                                        std::vector<SessionId>& sessions) {
+                                        std::vector<SessionId>& sessions, Waiter* waiter) {
   TimePoint until{};
+  TimePoint ask_at{};
   while (true) {
     if (auto ok = check_open(); !ok) return ok;
-    switch (router_->try_send(message, sessions)) {
+    const std::size_t before = sessions.size();
+    const Router::Step step = router_->try_send(message, sessions);
+    if (waiter != nullptr) {
+      for (std::size_t i = before; i < sessions.size(); ++i) waiter->expect(sessions[i]);
+    }
+    switch (step) {
       case Router::Step::sent: pump_->after_send(); return {};
       case Router::Step::away: return fail(router_->keep(message));
       case Router::Step::full: break;
     }
-    if (until == TimePoint{}) until = clock_.now() + options_.send_timeout;
+    if (until == TimePoint{}) {
+      until = clock_.now() + options_.send_timeout;
+      ask_at = first_ask();
+    }
     if (clock_.now() >= until) {
       return fail(
           Errc::would_block,
           fmt::format("the queue to '{}' stayed full for {:.1f} s", message.destination.view(),
                       std::chrono::duration<double>(options_.send_timeout).count()));
     }
-    pump_->wait(lock, until);
+    if (auto ok = wait(lock, until, ask_at); !ok) return ok;
   }
 }
 
-Result<std::vector<SessionId>> Proxy::Impl::isend(Message message) {
+Result<std::vector<SessionId>> Proxy::Impl::isend(Message message, Waiter* waiter) {
   Lock lock(mutex_);
   if (auto ok = router_->prepare(message); !ok) return fail(ok.error());
   if (options_.rejoin.enabled) {
@@ -309,28 +423,31 @@ Result<std::vector<SessionId>> Proxy::Impl::isend(Message message) {
       return fail(ok.error());
   }
   std::vector<SessionId> sessions;
-  if (auto ok = send_prepared(lock, message, sessions); !ok) return fail(ok.error());
+  if (auto ok = send_prepared(lock, message, sessions, waiter); !ok) return fail(ok.error());
   return sessions;
 }
 
-Result<std::vector<SessionId>> Proxy::Impl::iscatter(const Name& tag, SessionType type,
-                                                     const DestinationBodies& destinations) {
+Result<std::vector<SessionId>> Proxy::Impl::iscatter(const Tag& tag, SessionType type,
+                                                     const DestinationBodies& destinations,
+                                                     Waiter* waiter) {
   std::vector<Message> messages;
   Lock lock(mutex_);
   // Nothing is sent when anything is wrong with any of them.
   for (const auto& [destination, body] : destinations) {
     Message& message = messages.emplace_back();
-    message.tag = tag;
+    message.tag = tag.text;
+    message.tag_origin = tag.origin;
     message.destination = destination;
     message.body = body;
     message.session_type = type;
     if (auto ok = router_->prepare(message); !ok) return fail(ok.error());
+    if (auto ok = router_->check_room(message); !ok) return fail(ok.error());
   }
   std::vector<SessionId> sessions;
   for (const Message& message : messages) {
     if (auto ok = wait_for_minimal_peers(lock, router_->type_of(message.destination)); !ok)
       return fail(ok.error());
-    const auto sent = send_prepared(lock, message, sessions);
+    const auto sent = send_prepared(lock, message, sessions, waiter);
     if (sent) continue;
     if (!sent.error().is(Errc::pending)) return fail(sent.error());
     log(LogLevel::warning, "comm", "{}", sent.error().message());
@@ -338,8 +455,9 @@ Result<std::vector<SessionId>> Proxy::Impl::iscatter(const Name& tag, SessionTyp
   return sessions;
 }
 
-Result<std::vector<SessionId>> Proxy::Impl::ibroadcast(std::string_view peer_type, const Name& tag,
-                                                       SessionType type, const Body& body) {
+Result<std::vector<SessionId>> Proxy::Impl::ibroadcast(std::string_view peer_type, const Tag& tag,
+                                                       SessionType type, const Body& body,
+                                                       Waiter* waiter) {
   Lock lock(mutex_);
   if (auto ok = wait_for_minimal_peers(lock, peer_type); !ok) return fail(ok.error());
   const std::vector<Name> destinations = router_->names(peer_type);
@@ -354,7 +472,8 @@ Result<std::vector<SessionId>> Proxy::Impl::ibroadcast(std::string_view peer_typ
                 }()));
   }
   Message message;
-  message.tag = tag;
+  message.tag = tag.text;
+  message.tag_origin = tag.origin;
   message.body = body;
   message.session_type = type;
   std::vector<SessionId> sessions;
@@ -362,7 +481,7 @@ Result<std::vector<SessionId>> Proxy::Impl::ibroadcast(std::string_view peer_typ
     message.destination = destination;
     message.message_id = {};
     if (auto ok = router_->prepare(message); !ok) return fail(ok.error());
-    const auto sent = send_prepared(lock, message, sessions);
+    const auto sent = send_prepared(lock, message, sessions, waiter);
     // A peer that goes away while others are served is a matter for the replies, not for the
     // broadcast.
     const bool left =
@@ -373,7 +492,7 @@ Result<std::vector<SessionId>> Proxy::Impl::ibroadcast(std::string_view peer_typ
   return sessions;
 }
 
-Result<std::vector<SessionId>> Proxy::Impl::reply(const Message& message, Name tag, Body body,
+Result<std::vector<SessionId>> Proxy::Impl::reply(const Message& message, Tag tag, Body body,
                                                   Acknowledge acknowledge) {
   Lock lock(mutex_);
   if (auto ok = check_open(); !ok) return fail(ok.error());
@@ -381,7 +500,7 @@ Result<std::vector<SessionId>> Proxy::Impl::reply(const Message& message, Name t
   auto reply = router_->make_reply(message, std::move(tag), std::move(body), acknowledge);
   if (!reply) return fail(reply.error());
   std::vector<SessionId> sessions;
-  if (auto ok = send_prepared(lock, *reply, sessions); !ok) {
+  if (auto ok = send_prepared(lock, *reply, sessions, nullptr); !ok) {
     if (!ok.error().is(Errc::pending)) router_->undo_reply(*reply, before);
     return fail(ok.error());
   }
@@ -462,50 +581,51 @@ Result<std::vector<SessionId>> Proxy::isend(Message message) {
 }
 
 Result<Replies> Proxy::send(Message message, Timeout timeout) {
-  auto sessions = isend(std::move(message));
-  if (!sessions) return fail(sessions.error());
-  return receive_by_id(*sessions, timeout);
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  return impl_->exchange([&](Waiter* waiter) { return impl_->isend(std::move(message), waiter); },
+                         timeout);
 }
 
-Result<std::vector<SessionId>> Proxy::iscatter(Name tag, SessionType type,
+Result<std::vector<SessionId>> Proxy::iscatter(Tag tag, SessionType type,
                                                const DestinationBodies& destinations) {
   if (auto ok = usable(); !ok) return fail(ok.error());
   return impl_->iscatter(tag, type, destinations);
 }
 
-Result<Replies> Proxy::scatter(Name tag, SessionType type, const DestinationBodies& destinations,
+Result<Replies> Proxy::scatter(Tag tag, SessionType type, const DestinationBodies& destinations,
                                Timeout timeout) {
-  auto sessions = iscatter(std::move(tag), type, destinations);
-  if (!sessions) return fail(sessions.error());
-  return receive_by_id(*sessions, timeout);
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  return impl_->exchange(
+      [&](Waiter* waiter) { return impl_->iscatter(tag, type, destinations, waiter); }, timeout);
 }
 
-Result<std::vector<SessionId>> Proxy::ibroadcast(std::string_view peer_type, Name tag,
+Result<std::vector<SessionId>> Proxy::ibroadcast(std::string_view peer_type, Tag tag,
                                                  SessionType type, Body body) {
   if (auto ok = usable(); !ok) return fail(ok.error());
   return impl_->ibroadcast(peer_type, tag, type, body);
 }
 
-Result<Replies> Proxy::broadcast(std::string_view peer_type, Name tag, SessionType type, Body body,
+Result<Replies> Proxy::broadcast(std::string_view peer_type, Tag tag, SessionType type, Body body,
                                  Timeout timeout) {
-  auto sessions = ibroadcast(peer_type, std::move(tag), type, std::move(body));
-  if (!sessions) return fail(sessions.error());
-  return receive_by_id(*sessions, timeout);
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  return impl_->exchange(
+      [&](Waiter* waiter) { return impl_->ibroadcast(peer_type, tag, type, body, waiter); },
+      timeout);
 }
 
-Result<std::vector<SessionId>> Proxy::reply(const Message& message, Name tag, Body body,
+Result<std::vector<SessionId>> Proxy::reply(const Message& message, Tag tag, Body body,
                                             Acknowledge acknowledge) {
   if (auto ok = usable(); !ok) return fail(ok.error());
   return impl_->reply(message, std::move(tag), std::move(body), acknowledge);
 }
 
-Result<std::vector<SessionId>> Proxy::forward(const Message& message, Name destination, Name tag,
+Result<std::vector<SessionId>> Proxy::forward(const Message& message, Name destination, Tag tag,
                                               std::optional<Body> body) {
   Message passed = message;
   passed.destination = std::move(destination);
   if (!tag.empty()) {
-    passed.tag = std::move(tag);
-    passed.tag_origin = {};
+    passed.tag = std::move(tag.text);
+    passed.tag_origin = std::move(tag.origin);
   }
   if (body) passed.body = *std::move(body);
   passed.message_id = {};

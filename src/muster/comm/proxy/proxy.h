@@ -42,6 +42,8 @@ struct ProxyCounters {
 /// and does nothing when it is destroyed.
 class Proxy {
  public:
+  /// Returns when the expected peers have been met. Throws std::invalid_argument for options that
+  /// can never be right.
   [[nodiscard]] static Result<Proxy> join(ProxyOptions options);
 
   Proxy(Proxy&&) noexcept;
@@ -76,23 +78,23 @@ class Proxy {
   using DestinationBodies = std::vector<std::pair<Name, Body>>;
   /// A message of its own for each destination. Peers that are away (with rejoin enabled) have no
   /// session in the result.
-  Result<std::vector<SessionId>> iscatter(Name tag, SessionType type,
+  Result<std::vector<SessionId>> iscatter(Tag tag, SessionType type,
                                           const DestinationBodies& destinations);
-  Result<Replies> scatter(Name tag, SessionType type, const DestinationBodies& destinations,
+  Result<Replies> scatter(Tag tag, SessionType type, const DestinationBodies& destinations,
                           Timeout timeout = {});
 
   /// One message for all peers of a type. The session is returned once for each of them.
-  Result<std::vector<SessionId>> ibroadcast(std::string_view peer_type, Name tag, SessionType type,
+  Result<std::vector<SessionId>> ibroadcast(std::string_view peer_type, Tag tag, SessionType type,
                                             Body body = {});
-  Result<Replies> broadcast(std::string_view peer_type, Name tag, SessionType type, Body body = {},
+  Result<Replies> broadcast(std::string_view peer_type, Tag tag, SessionType type, Body body = {},
                             Timeout timeout = {});
 
   /// Answers `message` in its session; with `Acknowledge::yes` only says that it arrived. An empty
   /// tag keeps the tag of the message. `Errc::session_closed` when the session has ended.
-  Result<std::vector<SessionId>> reply(const Message& message, Name tag = {}, Body body = {},
+  Result<std::vector<SessionId>> reply(const Message& message, Tag tag = {}, Body body = {},
                                        Acknowledge acknowledge = Acknowledge::no);
   /// Passes a message on within its session; its tag and body too, unless others are given.
-  Result<std::vector<SessionId>> forward(const Message& message, Name destination, Name tag = {},
+  Result<std::vector<SessionId>> forward(const Message& message, Name destination, Tag tag = {},
                                          std::optional<Body> body = {});
 
   /// Memory for a body that is to be sent: on this host it is handed over without a copy.

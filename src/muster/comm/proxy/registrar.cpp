@@ -6,6 +6,7 @@
 
 #include "muster/base/log.h"
 #include "muster/comm/errc.h"
+#include "muster/runtime/process_life.h"
 
 namespace muster::comm {
 namespace {
@@ -25,13 +26,14 @@ Registrar::Registrar(std::shared_ptr<Store> store, std::string group, const Entr
       lease_(lease),
       listener_(std::move(listener)) {}
 
-Result<void> Registrar::start(TimePoint deadline) {
+Result<void> Registrar::start(TimePoint deadline, const std::function<bool()>& interrupted) {
   Duration pause = kFirstRetry;
   while (true) {
     const auto put = store_->put(group_, self_, lease_);
     if (put) break;
     if (!put.error().is(Errc::store_unreachable) || clock_.now() + pause > deadline) return put;
     std::this_thread::sleep_for(pause);
+    if (interrupted && interrupted()) return fail(Errc::interrupted, "interrupted while joining");
     pause = std::min(pause * 2, kLongestRetry);
   }
   registered_ = true;
@@ -86,8 +88,14 @@ bool Registrar::renew(TimePoint now) {
 }
 
 void Registrar::look() {
-  const auto entries = store_->list(group_);
-  if (entries) listener_.on_list(*entries);
+  auto entries = store_->list(group_);
+  if (!entries) return;
+  // The lease of a process that was killed may have long to run; on this host one can know better.
+  std::erase_if(*entries, [&](const Entry& entry) {
+    return entry.host == self_.host && entry.pid_namespace == self_.pid_namespace &&
+           !process_runs(entry.pid, entry.pid_start);
+  });
+  listener_.on_list(*entries);
 }
 
 }  // namespace muster::comm

@@ -30,8 +30,9 @@ class Registrar {
   Registrar& operator=(const Registrar&) = delete;
   ~Registrar() { stop(); }
 
-  /// Registers, and fails if that does not work by the deadline.
-  Result<void> start(TimePoint deadline);
+  /// Registers, and fails if that does not work by the deadline or `interrupted` (which may be
+  /// empty) says so.
+  Result<void> start(TimePoint deadline, const std::function<bool()>& interrupted = {});
   /// Takes the entry away, as far as the store answers. Idempotent.
   void stop();
 

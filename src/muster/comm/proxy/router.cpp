@@ -21,6 +21,20 @@ constexpr Duration kLastWords = std::chrono::milliseconds(50);
 // A silent peer is given up for good after this many leases: until then it may resume without loss.
 constexpr int kForgetAfterLeases = 20;
 
+// Another host's loopback address would lead to whoever listens there on this one.
+bool only_from_its_host(std::string_view address) {
+  return address.starts_with("tcp://127.") || address.starts_with("tcp://[::1]") ||
+         address.starts_with("ipc://");
+}
+
+bool is_reply(const Message& message) { return message.session_stage != SessionStage::request; }
+
+Error cache_full(const Name& peer, std::size_t length) {
+  return {
+      make_error_code(Errc::would_block),
+      fmt::format("peer '{}' is away, and its cache of {} messages is full", peer.view(), length)};
+}
+
 }  // namespace
 
 Router::Router(const Entry& self, RouterOptions options, const Clock& clock,
@@ -54,9 +68,12 @@ void Router::update(const std::vector<Entry>& entries) {
     }
   }
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i] && peers_[i].listed && peers_[i].state == State::there) {
-      silence(PeerId(static_cast<std::uint32_t>(i)), "it left the group or its lease ran out");
-    }
+    Peer& peer = peers_[i];
+    if (seen[i] || !peer.listed || peer.state != State::there || peer.departs_at) continue;
+    // Not yet: what it sent before it left may not have been taken.
+    ++departing_;
+    peer.departs_at = clock_.now() + kLastWords;
+    peer.fades = true;
   }
 }
 
@@ -68,12 +85,17 @@ std::optional<PeerId> Router::on_hello(const Entry& entry) {
     resume(peers_[member->current->value()]);
     return member->current;
   }
+  // A knock may have been on its way for longer than its sender lived.
+  if (member != nullptr && member->current &&
+      entry.born < peers_[member->current->value()].entry.born) {
+    return std::nullopt;
+  }
   return admit(entry);
 }
 
 std::optional<PeerId> Router::admit(const Entry& entry) {
   auto& slot = members_[entry.name];
-  if (!slot) slot = std::make_unique<Member>(Member{entry.name, entry.type, {}, {}, 0, {}});
+  if (!slot) slot = std::make_unique<Member>(entry.name, entry.type);
   Member& member = *slot;
   if (member.has_retired(entry.instance)) return std::nullopt;
   const bool returns = member.lives > 0;
@@ -86,12 +108,18 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
   Driver* const driver = choose_driver(entry);
   if (driver == nullptr) {
     log(LogLevel::error, "comm",
-        "'{}' cannot be reached: it offers {}, and none of them works from here", entry.name.view(),
-        fmt::join(entry.addresses, ", "));
+        "'{}' cannot be reached: it offers {}, and none of them works from here; "
+        "between hosts, set MUSTER_SECRET so that peers listen on the network",
+        entry.name.view(), fmt::join(entry.addresses, ", "));
+    return std::nullopt;
+  }
+  const PeerId id(static_cast<std::uint32_t>(peers_.size()));
+  if (auto connected = driver->connect(id, entry); !connected) {
+    log(LogLevel::warning, "comm", "connecting '{}': {}", entry.name.view(),
+        connected.error().message());
     return std::nullopt;
   }
   if (member.current) depart(*member.current, Retire::yes, "a new process took its name");
-  const PeerId id(static_cast<std::uint32_t>(peers_.size()));
   peers_.push_back(Peer{.entry = entry, .member = &member, .driver = driver});
   member.type = entry.type;
   member.current = id;
@@ -99,12 +127,8 @@ std::optional<PeerId> Router::admit(const Entry& entry) {
   if (returns) ++counters_.rejoins;
   ++membership_version_;
   unwatched_.push_back(id);
-  if (auto connected = driver->connect(id, entry); !connected) {
-    log(LogLevel::error, "comm", "connecting '{}': {}", entry.name.view(),
-        connected.error().message());
-    depart(id, Retire::no, connected.error().message());
-    return std::nullopt;
-  }
+  unanswered_.push_back(id);
+  note_answers();
   return id;
 }
 
@@ -114,12 +138,18 @@ Driver* Router::choose_driver(const Entry& entry) const {
     if (!entry.addresses.contains(std::string(name))) continue;
     if (name == "inproc" && entry.process != self_.process) continue;
     if (name == "shm" && entry.host != self_.host) continue;
+    if (entry.host != self_.host && only_from_its_host(entry.addresses.at(std::string(name))))
+      continue;
     return driver;
   }
   return nullptr;
 }
 
 void Router::resume(Peer& peer) {
+  if (std::exchange(peer.fades, false)) {
+    peer.departs_at.reset();
+    --departing_;
+  }
   if (peer.state != State::silent) return;
   peer.state = State::there;
   peer.departs_at.reset();
@@ -131,12 +161,14 @@ void Router::resume(Peer& peer) {
 void Router::silence(PeerId id, const std::string& why) {
   Peer& peer = peers_[id.value()];
   peer.state = State::silent;
+  peer.fades = false;
   peer.reason = why;
   if (!peer.departs_at) ++departing_;
   peer.departs_at = clock_.now() + kForgetAfterLeases * options_.lease;
   ++membership_version_;
   report_lost(id);
-  log(LogLevel::info, "comm", "peer '{}' is silent: {}", peer.member->name.view(), why);
+  log(LogLevel::info, "comm", "'{}': peer '{}' is silent: {}", self_.name.view(),
+      peer.member->name.view(), why);
 }
 
 void Router::process_exited(PeerId id) {
@@ -144,6 +176,7 @@ void Router::process_exited(PeerId id) {
   if (peer.state == State::gone) return;
   if (!peer.departs_at) ++departing_;
   peer.departs_at = clock_.now() + kLastWords;
+  peer.fades = false;
   peer.retire = Retire::yes;
   peer.reason = "its process ended";
 }
@@ -157,13 +190,29 @@ void Router::on_departure(PeerId id, Departure departure, const std::string& why
   if (peer.state == State::there) silence(id, why);
 }
 
+void Router::note_answers() {
+  std::erase_if(unanswered_, [&](PeerId id) {
+    Peer& peer = peers_[id.value()];
+    if (peer.state == State::gone) return true;
+    if (!peer.driver->established(id)) return false;
+    peer.answered = true;
+    peer.member->met = true;
+    ++membership_version_;
+    return true;
+  });
+}
+
 void Router::depart_when_due() {
   if (departing_ == 0) return;
   const TimePoint now = clock_.now();
   for (std::size_t i = 0; i < peers_.size(); ++i) {
-    if (peers_[i].departs_at && *peers_[i].departs_at <= now)
+    if (!peers_[i].departs_at || *peers_[i].departs_at > now) continue;
+    if (std::exchange(peers_[i].fades, false)) {
+      silence(PeerId(static_cast<std::uint32_t>(i)), "it left the group or its lease ran out");
+    } else {
       depart(PeerId(static_cast<std::uint32_t>(i)), peers_[i].retire,
              std::string(peers_[i].reason));
+    }
   }
 }
 
@@ -171,13 +220,15 @@ void Router::depart(PeerId id, Retire retire, const std::string& why) {
   Peer& peer = peers_[id.value()];
   if (peer.departs_at) --departing_;
   peer.departs_at.reset();
+  peer.fades = false;
   peer.state = State::gone;
   peer.reason = why;
   Member& member = *peer.member;
   if (member.current == id) member.current.reset();
   if (retire == Retire::yes) member.retired.push_back(peer.entry.instance);
   ++membership_version_;
-  log(LogLevel::info, "comm", "peer '{}' is gone: {}", member.name.view(), why);
+  log(LogLevel::info, "comm", "'{}': peer '{}' is gone: {}", self_.name.view(), member.name.view(),
+      why);
   keep_undelivered(id);
   peer.driver->disconnect(id);
   report_lost(id);
@@ -195,6 +246,7 @@ void Router::keep_undelivered(PeerId id) {
         undelivered.size() - room, peer.member->name.view(), options_.rejoin.cache_length);
     undelivered.erase(undelivered.begin(), undelivered.end() - static_cast<std::ptrdiff_t>(room));
   }
+  for (const Message& message : undelivered) kept_replies_ += is_reply(message) ? 1 : 0;
   kept.insert(kept.begin(), std::make_move_iterator(undelivered.begin()),
               std::make_move_iterator(undelivered.end()));
 }
@@ -211,7 +263,7 @@ void Router::report_lost(PeerId id) {
     } else {
       // A program that never asks must not make this grow: what is told late is told wrongly rather
       // than never.
-      if (lost_.size() >= SessionTable::kWindow) lost_.clear();
+      if (lost_.size() >= SessionTable::kMaxOpenTasks) lost_.clear();
       lost_[session].push_back(name);
     }
   }
@@ -243,10 +295,17 @@ const Router::Peer* Router::there(const Member& member) const {
   return peer.state == State::there ? &peer : nullptr;
 }
 
+bool Router::shown(const Member& member) const {
+  const Peer* const peer = there(member);
+  return peer != nullptr && peer->answered;
+}
+
+bool Router::is_gone(PeerId peer) const { return peers_[peer.value()].state == State::gone; }
+
 std::map<Name, std::vector<Name>> Router::peers() const {
   std::map<Name, std::vector<Name>> result;
   for (const auto& [name, member] : members_) {
-    if (there(*member) != nullptr) result[member->type].push_back(name);
+    if (shown(*member)) result[member->type].push_back(name);
   }
   for (auto& [type, names] : result) std::sort(names.begin(), names.end());
   return result;
@@ -257,12 +316,24 @@ Name Router::type_of(std::string_view name) const {
   return member == nullptr ? Name() : member->type;
 }
 
+InstanceId Router::instance_of(std::string_view name) const {
+  const Member* const member = find(name);
+  if (member == nullptr || !member->current) return {};
+  return peers_[member->current->value()].entry.instance;
+}
+
 std::size_t Router::count(std::string_view type) const { return names(type).size(); }
+
+std::size_t Router::count_met(std::string_view type) const {
+  return static_cast<std::size_t>(std::count_if(
+      members_.begin(), members_.end(),
+      [&](const auto& item) { return item.second->type == type && item.second->met; }));
+}
 
 std::vector<Name> Router::names(std::string_view type) const {
   std::vector<Name> result;
   for (const auto& [name, member] : members_) {
-    if (member->type == type && there(*member) != nullptr) result.push_back(name);
+    if (member->type == type && shown(*member)) result.push_back(name);
   }
   std::sort(result.begin(), result.end());
   return result;
@@ -311,6 +382,8 @@ Router::Step Router::try_send(const Message& message, std::vector<SessionId>& se
     if (status == SendStatus::sent) {
       sessions.push_back(one.session_id);
       ++counters_.sent;
+    } else if (one.session_stage == SessionStage::request) {
+      sessions_.cancel(one, id);
     }
     return status;
   };
@@ -323,11 +396,20 @@ Router::Step Router::try_send(const Message& message, std::vector<SessionId>& se
   while (!member.kept.empty()) {
     if (const auto status = send_one(member.kept.front()); status != SendStatus::sent)
       return step(status);
+    if (is_reply(member.kept.front())) --kept_replies_;
     member.kept.pop_front();
     if (options_.faults.flush_cache_last && member.kept.empty()) return Step::sent;
   }
   const auto status = send_one(message);
   return status == SendStatus::sent ? Step::sent : step(status);
+}
+
+Result<void> Router::check_room(const Message& message) const {
+  const Member& member = *find(message.destination);
+  const RejoinOptions& rejoin = options_.rejoin;
+  if (there(member) != nullptr || !rejoin.enabled || !rejoin.cache_messages) return {};
+  if (member.kept.size() < rejoin.cache_length) return {};
+  return fail(cache_full(member.name, rejoin.cache_length));
 }
 
 Error Router::keep(const Message& message) {
@@ -345,24 +427,42 @@ Error Router::keep(const Message& message) {
         fmt::format("peer '{}' is away; the message was not kept, because messages are not cached",
                     member.name.view()));
   }
-  if (member.kept.size() >= options_.rejoin.cache_length) {
-    return error(Errc::would_block,
-                 fmt::format("peer '{}' is away, and its cache of {} messages is full",
-                             member.name.view(), options_.rejoin.cache_length));
-  }
+  if (auto room = check_room(message); !room) return room.error();
   const bool known = std::any_of(member.kept.begin(), member.kept.end(), [&](const Message& kept) {
     return kept.message_id == message.message_id;
   });
-  if (!known) member.kept.push_back(message);
+  if (!known) {
+    member.kept.push_back(message);
+    member.kept.back().body = message.body.kept();
+    if (is_reply(message)) ++kept_replies_;
+  }
   return error(Errc::pending,
                fmt::format("peer '{}' is away; the message is kept for it", member.name.view()));
 }
 
-Result<Message> Router::make_reply(const Message& message, Name tag, Body body,
+// Requests wait for the next call that sends to the peer, which then also waits for their replies.
+// Somebody waits for a reply already, and there may never be a next call.
+void Router::send_kept_replies() {
+  if (kept_replies_ == 0) return;
+  for (const auto& [name, member] : members_) {
+    if (member->kept.empty() || there(*member) == nullptr) continue;
+    const PeerId id = *member->current;
+    Driver& driver = *peers_[id.value()].driver;
+    std::erase_if(member->kept, [&](const Message& message) {
+      if (!is_reply(message) || driver.send(id, message) != SendStatus::sent) return false;
+      --kept_replies_;
+      ++counters_.sent;
+      return true;
+    });
+  }
+}
+
+Result<Message> Router::make_reply(const Message& message, Tag tag, Body body,
                                    Acknowledge acknowledge) {
   Message reply;
-  reply.tag = tag.empty() ? message.tag : std::move(tag);
-  reply.tag_origin = reply.tag == message.tag ? message.tag_origin : Name();
+  if (tag.empty()) tag = Tag(message.tag, message.tag_origin);
+  reply.tag = std::move(tag.text);
+  reply.tag_origin = std::move(tag.origin);
   reply.destination = message.source;
   reply.body = std::move(body);
   reply.session_id = message.session_id;
@@ -395,7 +495,9 @@ std::size_t Router::poll() {
   std::size_t delivered = 0;
   for (Driver* const driver : drivers_)
     delivered += driver->poll(*this, inbox_.full() ? Intake::closed : Intake::open);
+  if (!unanswered_.empty()) note_answers();
   depart_when_due();
+  send_kept_replies();
   return delivered;
 }
 
@@ -437,6 +539,14 @@ void Router::add(Waiter& waiter) {
 }
 
 void Router::remove(Waiter& waiter) { std::erase(waiters_, &waiter); }
+
+void Router::give_back(Waiter& waiter) {
+  Replies replies = waiter.take();
+  for (Message& message : replies.messages) inbox_.push(std::move(message));
+  for (std::size_t i = 0; i < replies.lost.size(); ++i) {
+    lost_[waiter.lost_sessions()[i]].push_back(replies.lost[i]);
+  }
+}
 
 Deadline Router::next_wakeup() const {
   Deadline earliest;

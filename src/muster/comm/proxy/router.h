@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "muster/base/clock.h"
@@ -49,8 +50,14 @@ class Router final : public DriverSink {
   /// Peers whose processes can be watched on this host since the last call.
   [[nodiscard]] std::vector<std::pair<PeerId, std::int64_t>> take_watchable();
 
+  [[nodiscard]] bool is_gone(PeerId peer) const;
+
   [[nodiscard]] std::map<Name, std::vector<Name>> peers() const;
   [[nodiscard]] Name type_of(std::string_view name) const;
+  /// The life of a peer that is there or silent; 0 for none.
+  [[nodiscard]] InstanceId instance_of(std::string_view name) const;
+  /// How many peers of a type have been there, if only for a moment.
+  [[nodiscard]] std::size_t count_met(std::string_view type) const;
   /// How many peers of a type are there.
   [[nodiscard]] std::size_t count(std::string_view type) const;
   [[nodiscard]] std::vector<Name> names(std::string_view type) const;
@@ -61,6 +68,8 @@ class Router final : public DriverSink {
 
   /// Fills in ids and source, and checks what can be checked before anything is sent.
   Result<void> prepare(Message& message);
+  /// Says when the peer is away and no more can be kept for it.
+  [[nodiscard]] Result<void> check_room(const Message& message) const;
   /// Tries to send one prepared message, after those that were kept for the peer. Appends the
   /// sessions of all that went out.
   Step try_send(const Message& message, std::vector<SessionId>& sessions);
@@ -69,7 +78,7 @@ class Router final : public DriverSink {
   [[nodiscard]] Error keep(const Message& message);
   /// Makes the reply to `message`, and moves its session on. Undone by `undo_reply` when it cannot
   /// be sent.
-  Result<Message> make_reply(const Message& message, Name tag, Body body, Acknowledge acknowledge);
+  Result<Message> make_reply(const Message& message, Tag tag, Body body, Acknowledge acknowledge);
   void undo_reply(const Message& reply, SessionStage before) {
     sessions_.undo_reply(reply, before);
   }
@@ -91,6 +100,8 @@ class Router final : public DriverSink {
   [[nodiscard]] std::size_t inbox_size() const { return inbox_.size(); }
   void add(Waiter& waiter);
   void remove(Waiter& waiter);
+  /// The call that waited ends with an error: what it got is there for the next one that asks.
+  void give_back(Waiter& waiter);
   /// When `poll` has something to do even if nothing arrives.
   [[nodiscard]] Deadline next_wakeup() const;
 
@@ -116,16 +127,21 @@ class Router final : public DriverSink {
     Member* member;  // members are never removed
     Driver* driver;  // outlives the router
     State state = State::there;
+    bool answered = false;       // before that it is not shown to the program
     bool listed = false;         // the store has shown it
-    Deadline departs_at = {};    // when it will count as gone
+    Deadline departs_at = {};    // when it will count as gone, or as silent if it fades
+    bool fades = false;          // the store does not list it any more
     Retire retire = Retire::no;  // then
     std::string reason = {};
   };
   struct Member {
+    Member(Name its_name, Name its_type) : name(std::move(its_name)), type(std::move(its_type)) {}
+
     Name name;
     Name type;
     std::optional<PeerId> current;
     std::deque<Message> kept;
+    bool met = false;                 // it has answered once
     std::size_t lives = 0;            // how often it was admitted
     std::vector<InstanceId> retired;  // earlier lives, which may not come back
 
@@ -135,6 +151,7 @@ class Router final : public DriverSink {
 
   [[nodiscard]] Member* find(std::string_view name) const;
   [[nodiscard]] const Peer* there(const Member& member) const;
+  [[nodiscard]] bool shown(const Member& member) const;
   [[nodiscard]] Driver* choose_driver(const Entry& entry) const;
   std::optional<PeerId> admit(const Entry& entry);
   void silence(PeerId id, const std::string& why);
@@ -143,7 +160,9 @@ class Router final : public DriverSink {
   void depart(PeerId id, Retire retire, const std::string& why);
   void report_lost(PeerId id);
   void keep_undelivered(PeerId id);
+  void note_answers();
   void depart_when_due();
+  void send_kept_replies();
   [[nodiscard]] std::string known_names() const;
 
   const Entry& self_;
@@ -154,7 +173,9 @@ class Router final : public DriverSink {
   Members members_;
   std::vector<Peer> peers_;  // by PeerId
   std::vector<PeerId> unwatched_;
-  std::size_t departing_ = 0;  // peers with departs_at
+  std::vector<PeerId> unanswered_;
+  std::size_t kept_replies_ = 0;  // in all members' kept messages
+  std::size_t departing_ = 0;     // peers with departs_at
   mutable Member* last_found_ = nullptr;
   SessionTable sessions_;
   Inbox inbox_;

@@ -21,6 +21,18 @@ Waiter::Waiter(std::span<const SessionId> sessions) : missing_(sessions.size()) 
   replies_.messages.reserve(sessions.size());
 }
 
+void Waiter::expect(const SessionId& session) {
+  const auto it = std::lower_bound(
+      wanted_.begin(), wanted_.end(), session,
+      [](const Wanted& wanted, const SessionId& id) { return wanted.session < id; });
+  if (it != wanted_.end() && it->session == session) {
+    ++it->count;
+  } else {
+    wanted_.insert(it, {session, 1});
+  }
+  ++missing_;
+}
+
 const Waiter::Wanted* Waiter::find(const SessionId& session) const {
   const auto it = std::lower_bound(
       wanted_.begin(), wanted_.end(), session,
@@ -43,7 +55,9 @@ bool Waiter::offer(Message& message) {
 }
 
 void Waiter::lose(const SessionId& session, const Name& peer) {
-  if (settle_one(session)) replies_.lost.push_back(peer);
+  if (!settle_one(session)) return;
+  replies_.lost.push_back(peer);
+  lost_sessions_.push_back(session);
 }
 
 std::vector<SessionId> Waiter::missing_sessions() const {

@@ -14,6 +14,9 @@ class Waiter {
  public:
   explicit Waiter(std::span<const SessionId> sessions);
 
+  /// Waits for one more message of this session.
+  void expect(const SessionId& session);
+
   [[nodiscard]] bool done() const { return missing_ == 0; }
   [[nodiscard]] std::size_t missing() const { return missing_; }
   [[nodiscard]] bool wants(const SessionId& session) const { return find(session) != nullptr; }
@@ -26,6 +29,8 @@ class Waiter {
   /// Sessions of which something is missing, each once.
   [[nodiscard]] std::vector<SessionId> missing_sessions() const;
   [[nodiscard]] Replies take() { return std::move(replies_); }
+  /// The sessions of `Replies::lost`, in the same order.
+  [[nodiscard]] const std::vector<SessionId>& lost_sessions() const { return lost_sessions_; }
 
  private:
   struct Wanted {
@@ -39,6 +44,7 @@ class Waiter {
   std::vector<Wanted> wanted_;  // sorted by session
   std::size_t missing_;
   Replies replies_;
+  std::vector<SessionId> lost_sessions_;
 };
 
 }  // namespace muster::comm

@@ -17,6 +17,7 @@
 #include "muster/comm/discovery/redis/scripts.h"
 #include "muster/comm/errc.h"
 #include "muster/net/errc.h"
+#include "muster/net/local_address.h"
 #include "muster/net/redis/redis_client.h"
 #include "muster/net/redis/redis_subscriber.h"
 #include "muster/runtime/interrupt.h"
@@ -68,6 +69,7 @@ class RedisStore final : public Store {
         interrupt_(std::move(interrupt)) {}
 
   [[nodiscard]] std::string description() const override { return client_.address().description(); }
+  [[nodiscard]] std::string local_address() const override;
 
   Result<void> put(const std::string& group, const Entry& entry, Duration lease) override;
   Result<void> remove(const std::string& group, const Name& name, InstanceId instance) override;
@@ -119,6 +121,12 @@ Result<void> RedisStore::ping() {
   auto reply = client_.command({"PING"});
   if (!reply) return fail(reply.error());
   return {};
+}
+
+std::string RedisStore::local_address() const {
+  const net::RedisAddress& address = client_.address();
+  if (!address.unix_path.empty()) return {};
+  return net::local_address_towards(address.host, address.port).value_or("");
 }
 
 Result<void> RedisStore::put(const std::string& group, const Entry& entry, Duration lease) {

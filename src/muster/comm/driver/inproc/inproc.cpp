@@ -44,7 +44,9 @@ class InprocDriver final : public Driver {
   SendStatus send(PeerId peer, const Message& message) override {
     const auto it = peers_.find(peer);
     if (it == peers_.end()) return SendStatus::gone;
-    switch (it->second.box->deliver({self_.instance, message}, mailbox_)) {
+    Message kept = message;
+    kept.body = message.body.kept();
+    switch (it->second.box->deliver({self_.instance, std::move(kept)}, mailbox_)) {
       case Mailbox::Delivery::accepted: return SendStatus::sent;
       case Mailbox::Delivery::full: return SendStatus::full;
       case Mailbox::Delivery::closed: return SendStatus::gone;

@@ -13,15 +13,6 @@ namespace {
 
 tl::unexpected<Error> malformed(std::string why) { return fail(Errc::malformed, std::move(why)); }
 
-// One allocation instead of a vector's two.
-Buffer copy_of(ByteSpan bytes) {
-  if (bytes.size() <= Buffer::kInline) return Buffer::copy_of(bytes);
-  auto owner = std::make_shared_for_overwrite<std::byte[]>(bytes.size());
-  std::memcpy(owner.get(), bytes.data(), bytes.size());
-  const ByteSpan view(owner.get(), bytes.size());
-  return Buffer::share(view, std::move(owner));
-}
-
 template <class T>
 T value_at(ByteSpan bytes, std::size_t index) {
   T value;
@@ -41,7 +32,7 @@ struct Supply {
     }
     const ByteSpan view = left.first(bytes);
     left = left.subspan(std::min(round_up(bytes, alignment), left.size()));
-    return owner ? Buffer::share(view, owner) : copy_of(view);
+    return owner ? Buffer::share(view, owner) : Buffer::copy_of(view);
   }
 };
 
@@ -76,7 +67,7 @@ Result<void> FrameReader::read_body(ByteSpan rest) {
     return malformed(
         fmt::format("a body of {} bytes where {} are left", record_.total_bytes(), rest.size()));
   }
-  Buffer first = copy_of(rest.first(record_.first_bytes));
+  Buffer first = Buffer::copy_of(rest.first(record_.first_bytes));
   if (record_.more_bytes.empty()) {
     record_.complete(std::move(first));
     return {};
@@ -85,7 +76,7 @@ Result<void> FrameReader::read_body(ByteSpan rest) {
   std::vector<Buffer> more;
   more.reserve(record_.more_bytes.size());
   for (const std::uint64_t bytes : record_.more_bytes) {
-    more.push_back(copy_of(rest.first(bytes)));
+    more.push_back(Buffer::copy_of(rest.first(bytes)));
     rest = rest.subspan(bytes);
   }
   record_.complete(std::move(first), std::move(more));
