@@ -32,8 +32,11 @@ constexpr std::uint64_t kPullMonitor = kPull - 1;
 constexpr std::uint64_t kZap = kPull - 2;
 
 constexpr int kWayEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED;
+// A stranger without any secret may notice the difference first and hang up without a word. Where
+// no secret is asked for, hanging up means nothing.
 constexpr int kStrangerEvents =
     ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+constexpr int kStrangerEventsWithSecret = kStrangerEvents | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
 
 int to_ms(Duration duration) {
   return static_cast<int>(std::chrono::duration_cast<milliseconds>(duration).count());
@@ -89,7 +92,8 @@ Result<void> ZmqTransport::listen(const Security& security, const ZmqOptions& op
     if (auto ok = watch(zap_->fd(), kZap); !ok) return ok;
     use_password_as_server(pull_);
   }
-  auto monitor = pull_.monitor(context_, "muster-pull", kStrangerEvents);
+  auto monitor =
+      pull_.monitor(context_, "muster-pull", keys_ ? kStrangerEventsWithSecret : kStrangerEvents);
   if (!monitor) return fail(monitor.error());
   pull_monitor_ = *std::move(monitor);
   if (auto ok = watch(pull_monitor_.fd(), kPullMonitor); !ok) return ok;
