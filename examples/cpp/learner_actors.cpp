@@ -49,6 +49,7 @@ int act(const std::string& group) {
   options.expected_peers = {{"learner", 1}};
   Proxy proxy = Proxy::join(options).value();
 
+  // region dist
   auto actor = dist(proxy, Actor{.random = std::mt19937(std::random_device()())});
   actor.on("learner:weights:1", [](Actor& self, Proxy& to, std::span<const Message> messages) {
     const Weights way = self.roll_out(messages[0].body.elements<double>());
@@ -59,6 +60,7 @@ int act(const std::string& group) {
     actor.stop();
   });
   return actor.launch({.idle_timeout = 10s}).value() == LaunchEnd::stopped ? 0 : 1;
+  // endregion
 }
 // endregion
 
@@ -82,8 +84,10 @@ struct Learner {
   }
 };
 
+// region round
 /// Sends the weights to all actors and takes rollouts until the table has called its handler.
 void play_round(Proxy& proxy, RegisterTable& table, Learner& learner) {
+  table.clear();
   const SessionId round =
       proxy.ibroadcast("actor", "weights", SessionType::task, to_body(learner.weights))
           .value()
@@ -98,6 +102,7 @@ void play_round(Proxy& proxy, RegisterTable& table, Learner& learner) {
     }
   } while (table.trigger() == 0);
 }
+// endregion
 
 int learn(const std::string& group) {
   ProxyOptions options;
@@ -106,11 +111,13 @@ int learn(const std::string& group) {
   options.expected_peers = {{"actor", kActors}};
   Proxy proxy = Proxy::join(options).value();
 
+  // region table
   Learner learner;
   RegisterTable table(
       {.peers = [&] { return proxy.peers(); }, .version = [&] { return proxy.peers_version(); }});
   table.on("actor:rollout:60%",
            [&](const std::vector<Message>& rollouts) { learner.train(rollouts); });
+  // endregion
   for (int round = 1; round <= kRounds; ++round) {
     play_round(proxy, table, learner);
     if (round % 10 == 0)

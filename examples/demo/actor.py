@@ -11,7 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import search
-from muster.communication import Proxy, SessionMessage
+from group import join
+
+from muster.communication import PeersConnectionError, Proxy, SessionMessage
 
 CANDIDATES = 24  # per round
 
@@ -33,13 +35,17 @@ def requests(proxy: Proxy) -> Iterator[SessionMessage]:
 
 def main() -> None:
     group, name, seed = sys.argv[1:]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the learner decides when to stop
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the learner decides when to stop
     random = np.random.default_rng(int(seed))
-    with Proxy(group, "actor", {"learner": 1}, component_name=name) as proxy:
+    with join(group, "actor", {"learner": 1}, name) as proxy:
         for request in requests(proxy):
             mean, spread = request.body
-            weights, returns = search.candidates(mean, spread, CANDIDATES, random)
-            proxy.reply(request, tag="rollout", body=(weights, returns))
+            rollout = search.candidates(mean, spread, CANDIDATES, random)
+            try:
+                proxy.reply(request, tag="rollout", body=rollout)
+            except PeersConnectionError:
+                return  # the learner has finished without it
 
 
 if __name__ == "__main__":

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from muster.communication import Proxy, RegisterTable, SessionMessage, SessionType
 from search import Search
+
+from muster.communication import Proxy, RegisterTable, SessionMessage, SessionType
 
 # region event
 ENOUGH = "actor:rollout:60%"  # of the actors that are there at that moment: 3 of 4, 2 of 3
 # endregion
-PATIENCE = 20_000  # milliseconds without any rollout
+PATIENCE = 10_000  # milliseconds without any rollout, ...
+ATTEMPTS = 3  # ... so often
 
 
 @dataclass
@@ -51,18 +53,17 @@ class Learner:
     # region round
     def play(self) -> tuple[int, int]:
         """One round; returns how many rollouts were used and how many came too late."""
-        question = (self.search.mean, self.search.spread)
-        session = self.proxy.ibroadcast("actor", "explore", SessionType.TASK, question)[0]
         late = 0
-        while True:
-            rollout = self.proxy.receive_once(timeout=PATIENCE)
-            if rollout is None:
-                raise TimeoutError(f"no rollout came for {PATIENCE / 1000:.0f} seconds")
-            if rollout.session_id != session:
-                late += 1  # the straggler cut-off: it answers an earlier round
-            elif used := self.table.push(rollout):
-                self.table.clear()
-                return used[0], late
+        for _ in range(ATTEMPTS):  # again when too few are left of those who were asked
+            self.table.clear()
+            question = (self.search.mean, self.search.spread)
+            session = self.proxy.ibroadcast("actor", "explore", SessionType.TASK, question)[0]
+            while rollout := self.proxy.receive_once(timeout=PATIENCE):
+                if rollout.session_id != session:
+                    late += 1  # the straggler cut-off: it answers an earlier round
+                elif used := self.table.push(rollout):
+                    return used[0], late
+        raise TimeoutError(f"no rollout came for {ATTEMPTS * PATIENCE / 1000:.0f} seconds")
 
     # endregion
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from pathlib import Path
 
 import curve
 from crew import Crew
+from group import join
 from learner import Learner, Round
-from muster.communication import Proxy, SessionType
+
+from muster.communication import SessionType
 
 ACTORS = 4
 REQUIRED = -300.0  # a pendulum that never moves gets about -1200, one that is swung up well -190
@@ -67,23 +70,16 @@ def train(crew: Crew, learner: Learner, rounds: int, kill: bool) -> tuple[list[R
     return history, notes
 
 
-def join(group: str) -> Proxy:
-    """The learner's proxy; an actor may come back under its name."""
-    return Proxy(
-        group,
-        "learner",
-        {"actor": ACTORS},
-        component_name="learner",
-        enable_rejoin=True,
-        timeout_for_minimal_peer_number=10,
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
     group = f"demo-{os.getpid()}"
     began = time.monotonic()
     print(f"A learner and {ACTORS} actors swing up a pendulum (seed {arguments.seed}).")
-    with Crew(group, ACTORS, arguments.seed) as crew, join(group) as proxy:
+    # An actor may come back under its name; without any actor, sending fails after ten seconds.
+    options = {"enable_rejoin": True, "timeout_for_minimal_peer_number": 10}
+    with (
+        Crew(group, ACTORS, arguments.seed) as crew,
+        join(group, "learner", {"actor": ACTORS}, "learner", **options) as proxy,
+    ):
         print(f"All have joined after {time.monotonic() - began:.1f} s.\n", flush=True)
         try:
             history, notes = train(crew, Learner(proxy), arguments.rounds, not arguments.calm)
@@ -122,6 +118,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.rounds < 1:
         parser.error("--rounds: at least 1")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
     try:
         return run(arguments)
     except KeyboardInterrupt:

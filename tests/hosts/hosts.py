@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.support.processes import PARTY, Process, run
 
+
 class Host:
     """One network namespace with one address."""
 

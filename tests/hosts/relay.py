@@ -1,4 +1,4 @@
-"""A TCP relay that delays what passes: `relay.py LISTEN_PORT TARGET_HOST TARGET_PORT DELAY_SECONDS`.
+"""A TCP relay that delays what passes: `relay.py PORT TARGET_HOST TARGET_PORT SECONDS`.
 
 The kernel under test has no netem, so that delay is made here.
 """

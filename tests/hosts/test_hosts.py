@@ -29,7 +29,9 @@ def discovery(network: Network, tmp_path: Path) -> str:
     return network.start_redis(network.hosts[0], tmp_path)
 
 
-def start_all(network: Network, discovery: str, **settings: object) -> tuple[Process, list[Process]]:
+def start_all(
+    network: Network, discovery: str, **settings: object
+) -> tuple[Process, list[Process]]:
     """A master on the first host, a worker on each of the others."""
     lease = settings.setdefault("lease_ms", 1500)
     workers = [

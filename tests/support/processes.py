@@ -1,4 +1,4 @@
-"""Processes of tests that cross languages or hosts, and the program that plays a member of a group."""
+"""Processes of tests that cross languages or hosts, and the program that plays a member."""
 
 from __future__ import annotations
 

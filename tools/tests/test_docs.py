@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from source_tree import ROOT, tracked_files
 
 from docs import DocsError, check, region_of
 
@@ -79,3 +80,7 @@ def test_a_link_that_leads_nowhere_is_named(make_tree):
     text = "[here](a.cpp#x), [site](https://example.org), `[code](none)`, [there](none.md)\n"
     errors, _ = errors_of(make_tree, text)
     assert errors == ["guide.md:1: the link leads nowhere: none.md"]
+
+
+def test_the_documentation_of_this_tree_is_right():
+    assert check(ROOT, tracked_files(ROOT, "*.md")) == []

@@ -38,6 +38,42 @@ def retry_seconds(interval: float, retries: int) -> float:
     return min(interval * (2.0 ** min(retries, 60) - 1), _LONGEST_SECONDS)
 
 
+def seconds(name: str, value: Any) -> float:
+    """A time in seconds, at most so long that it means "as long as it takes"."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} is a number of seconds, not {value!r}")
+    if not value >= 0:
+        raise ValueError(f"{name} is a number of seconds, not {value!r}")
+    return min(float(value), _LONGEST_SECONDS)
+
+
+def count(name: str, value: Any) -> int:
+    """A number of things."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is a number, not {value!r}")
+    if not 0 <= value < 2**63:
+        raise ValueError(f"{name} cannot be {value!r}")
+    return value
+
+
+def extra_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that only this library has, checked; defaults for those that are not given."""
+    options = {}
+    for name, default in EXTRA_OPTIONS.items():
+        value = given.get(name)
+        if value is None:
+            options[name] = default
+        elif isinstance(default, float):
+            options[name] = seconds(name, value)
+        elif isinstance(default, int) and not isinstance(default, bool):
+            options[name] = count(name, value)
+        elif isinstance(default, str) and not isinstance(value, str):
+            raise TypeError(f"{name} is a str, not {type(value).__name__}")  # it may be a secret
+        else:
+            options[name] = value
+    return options
+
+
 def check_keywords(given: Mapping[str, Any], named: Iterable[str]) -> None:
     """Raises TypeError for a keyword that ``Proxy`` does not have, with the one that is meant."""
     known = [*named, *EXTRA_OPTIONS, *OLDER_OPTIONS]

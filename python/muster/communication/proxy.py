@@ -68,8 +68,8 @@ class Proxy:
 
     By keyword also: ``lease`` (seconds of silence after which a peer on another host counts as
     lost), ``linger`` (seconds that ``close`` waits for what was sent), ``send_timeout`` (seconds
-    that a send waits for room), ``max_spin`` (seconds that a waiting thread watches memory before it
-    sleeps), ``secret``, ``insecure``, ``discovery`` (an address such as "file:/shared/folder"),
+    that a send waits for room), ``max_spin`` (seconds that a waiting thread watches memory before
+    it sleeps), ``secret``, ``insecure``, ``discovery`` (an address such as "file:/shared/folder"),
     ``peer_bytes``, ``inbox_messages`` and ``inbox_bytes`` (limits of queues), and the older
     ``max_retries``, ``retry_interval_base_value`` and ``log_enable``.
     """
@@ -100,14 +100,15 @@ class Proxy:
         _options.check_keywords(more, list(Proxy.__init__.__annotations__)[:-2])
         _check_text("group_name", group_name)
         _check_text("component_type", component_type)
-        extra = {key: more.get(key, default) for key, default in _options.EXTRA_OPTIONS.items()}
+        extra = _options.extra_options(more)
         parameters = dict(driver_parameters or {})
         parameters.pop("logger", None)
         driver = DriverType.of(driver_type)
         self._receive_timeout: Timeout = parameters.pop("receive_timeout", None)
         if "send_timeout" in parameters:
             milliseconds = parameters.pop("send_timeout")
-            extra["send_timeout"] = 1e9 if milliseconds in (None, -1) else milliseconds / 1000
+            waits = milliseconds is None or milliseconds < 0
+            extra["send_timeout"] = 1e9 if waits else milliseconds / 1000
         self._expected = _options.expected_counts(expected_peers)
         self._enable_rejoin = enable_rejoin
         self._closed = False
@@ -128,12 +129,16 @@ class Proxy:
                     more.get("retry_interval_base_value", initial_peer_discovery_retry_interval),
                     more.get("max_retries", max_peer_discovery_retries),
                 ),
-                "enable_rejoin": enable_rejoin,
+                "enable_rejoin": bool(enable_rejoin),
                 "minimal_peers": _options.minimal_counts(minimal_peers, self._expected),
-                "minimal_peers_timeout": timeout_for_minimal_peer_number,
-                "cache_messages": enable_message_cache_for_rejoin,
-                "cache_length": max_length_for_message_cache,
-                "max_rejoins": max_rejoin_times,
+                "minimal_peers_timeout": _options.seconds(
+                    "timeout_for_minimal_peer_number", timeout_for_minimal_peer_number
+                ),
+                "cache_messages": bool(enable_message_cache_for_rejoin),
+                "cache_length": _options.count(
+                    "max_length_for_message_cache", max_length_for_message_cache
+                ),
+                "max_rejoins": _options.count("max_rejoin_times", max_rejoin_times),
                 **extra,
             }
         )

@@ -78,6 +78,25 @@ def test_names_must_be_text(arguments, error):
         Proxy(*arguments, {"worker": 1})
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("lease", "long", TypeError),
+        ("linger", -1, ValueError),
+        ("linger", float("nan"), ValueError),
+        ("inbox_messages", 1.5, TypeError),
+        ("secret", 5, TypeError),
+        ("max_length_for_message_cache", "many", TypeError),
+        ("max_length_for_message_cache", -1, ValueError),
+        ("max_rejoin_times", None, TypeError),
+        ("timeout_for_minimal_peer_number", "long", TypeError),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_named(name, value, error):
+    with pytest.raises(error, match=name):
+        Proxy("group", "master", {"worker": 1}, **{name: value})
+
+
 def test_an_unknown_driver_is_named():
     with pytest.raises(DriverTypeError, match="'carrier pigeon'; there are DriverType.AUTO"):
         Proxy("group", "master", {"worker": 1}, driver_type="carrier pigeon")

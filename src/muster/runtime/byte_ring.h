@@ -12,7 +12,9 @@ namespace muster {
 /// cache lines, so that they take lines from each other only when there is news.
 struct RingIndices {
   alignas(64) std::atomic<std::uint64_t> written;  ///< bytes published since the beginning
-  alignas(64) std::atomic<std::uint64_t> read;     ///< bytes taken since the beginning
+  alignas(64) std::atomic<std::uint64_t> read;     ///< bytes that the writer may use again
+  /// Bytes taken. Kept for every message, where the writer does not look while both live.
+  alignas(64) std::atomic<std::uint64_t> taken;
   alignas(64) std::atomic<std::uint32_t> writer_waits;
   std::atomic<std::uint32_t>
       progress;  ///< counts the times that a waiting writer was told to go on
@@ -47,14 +49,15 @@ class RingWriter {
   }
 
   [[nodiscard]] std::uint64_t written() const { return written_; }
-  /// How much the reader has taken, as far as it is believable.
-  [[nodiscard]] std::uint64_t taken() {
+  /// How much the reader has released, as far as it is believable.
+  [[nodiscard]] std::uint64_t released() {
     refresh(0);
     return read_;
   }
-  /// What the reader has not taken yet, in one piece.
+  /// What a reader that is gone has not taken, in one piece.
   [[nodiscard]] ByteSpan untaken() {
-    const std::uint64_t from = taken();
+    const std::uint64_t taken = indices_->taken.load(std::memory_order_acquire);
+    const std::uint64_t from = written_ - taken <= written_ - released() ? taken : read_;
     return {data_ + (from & (capacity_ - 1)), static_cast<std::size_t>(written_ - from)};
   }
   /// The reader's index makes no sense: nothing more can be written.
@@ -92,12 +95,18 @@ class RingReader {
     if (written_ == read_ && !refresh()) return {};
     return {data_ + (read_ & (capacity_ - 1)), static_cast<std::size_t>(written_ - read_)};
   }
-  /// Takes bytes off the front, for the writer to use again.
+  /// Takes bytes off the front. The writer may use them again after the next `release`.
   void consume(std::size_t bytes) {
     read_ += bytes;
+    indices_->taken.store(read_, std::memory_order_release);
+  }
+  /// Not for every message: the writer may be looking, and each look costs both of them.
+  void release() {
+    released_ = read_;
     indices_->read.store(read_, std::memory_order_release);
   }
-  /// After `consume`: true when the writer waits and has to be told; at most once per wait. It is
+  [[nodiscard]] std::uint64_t unreleased() const { return read_ - released_; }
+  /// After `release`: true when the writer waits and has to be told; at most once per wait. It is
   /// left waiting until a good part of the ring is free, so that it does not wake up for every
   /// message.
   [[nodiscard]] bool writer_to_be_told() {
@@ -133,6 +142,7 @@ class RingReader {
   std::uint64_t capacity_;
   std::uint64_t written_ = 0;  // as last seen
   std::uint64_t read_ = 0;
+  std::uint64_t released_ = 0;
   bool broken_ = false;
 };
 

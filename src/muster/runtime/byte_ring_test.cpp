@@ -32,6 +32,7 @@ struct Ring {
   std::string read(std::size_t bytes) {
     std::string text(as_text(reader.readable().first(bytes)));
     reader.consume(bytes);
+    reader.release();
     return text;
   }
 };
@@ -46,11 +47,13 @@ TEST(ByteRing, KeepsInOnePieceWhatWrapsAround) {
   EXPECT_TRUE(ring.reader.empty());
 }
 
-TEST(ByteRing, IsFullUntilTheReaderConsumes) {
+TEST(ByteRing, IsFullUntilTheReaderReleases) {
   Ring ring;
   ASSERT_TRUE(ring.write(std::string(kPage, 'x')));
   EXPECT_FALSE(ring.write("y"));
   ring.reader.consume(ring.reader.readable().size());
+  EXPECT_FALSE(ring.write("y"));
+  ring.reader.release();
   EXPECT_TRUE(ring.write("y"));
   EXPECT_FALSE(ring.writer.broken());
 }
@@ -66,6 +69,17 @@ TEST(ByteRing, TellsAWaitingWriterOnceWhenAGoodPartIsFree) {
   EXPECT_TRUE(ring.reader.writer_to_be_told());
   EXPECT_EQ(ring.writer.progress(), 1u);
   EXPECT_FALSE(ring.reader.writer_to_be_told());
+}
+
+TEST(ByteRing, KnowsWhatAReaderHasNotTaken) {
+  Ring ring;
+  ASSERT_TRUE(ring.write("taken"));
+  ASSERT_TRUE(ring.write("left"));
+  ASSERT_EQ(ring.reader.readable().size(), 9u);
+  ring.reader.consume(5);
+  EXPECT_EQ(as_text(ring.writer.untaken()), "left");
+  ring.indices.taken.store(~std::uint64_t{0});
+  EXPECT_EQ(as_text(ring.writer.untaken()), "takenleft") << "a lie is not believed";
 }
 
 TEST(ByteRing, SurvivesAWriterThatLies) {
@@ -113,6 +127,7 @@ TEST(ByteRing, CarriesAStreamBetweenThreads) {
     std::memcpy(&value, readable.data(), sizeof value);
     ASSERT_EQ(value, i);
     ring.reader.consume(sizeof value);
+    ring.reader.release();
     ++i;
   }
 }

@@ -16,11 +16,12 @@ using namespace std::chrono_literals;
 class Pairs : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
 TEST_P(Pairs, PassAMessageBackAndForth) {
-  const auto& [driver, store] = GetParam();
+  const std::string driver = std::get<0>(GetParam());
+  const std::string store = std::get<1>(GetParam());
   MeetingPlace place(store);
   const SteadyClock clock;
   const auto board = std::make_shared<MemoryBoard>(clock);
-  const auto options = [&, driver = driver, store = store](const std::string& name,
+  const auto options = [&](const std::string& name,
                                                            const std::string& other) {
     ProxyOptions result;
     result.group = "pairs";

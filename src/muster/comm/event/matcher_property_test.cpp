@@ -259,7 +259,7 @@ class Scenario {
 template <class Property>
 bool holds_often(Property&& property) {
   auto params = rc::detail::configuration().testParams;
-  params.maxSuccess = std::max(params.maxSuccess, 5000);
+  params.maxSuccess = std::max(params.maxSuccess, 2000);
   const auto result = rc::detail::checkTestable(std::forward<Property>(property),
                                                 rc::detail::TestMetadata(), params);
   rc::detail::printResultMessage(result, std::cerr);
@@ -269,7 +269,7 @@ bool holds_often(Property&& property) {
 
 TEST(EventMatcherProperty, DoesWhatTheObviousModelDoes) {
   EXPECT_TRUE(holds_often([] {
-    const auto size = *rc::gen::inRange<std::size_t>(20, 400);
+    const auto size = *rc::gen::inRange<std::size_t>(20, 250);
     Scenario(*rc::gen::container<Script>(size, rc::gen::arbitrary<std::uint8_t>())).play();
   }));
 }

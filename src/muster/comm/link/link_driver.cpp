@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kFramesPerPoll = 64;
 constexpr std::size_t kBytesPerPoll = std::size_t{4} << 20;
 
+constexpr unsigned kPollsWithoutEvents = 16;
+
 constexpr std::size_t kFormerPeers = 128;
 
 std::string text(InstanceId instance) { return fmt::format("{:016x}", instance.value()); }
@@ -174,12 +176,11 @@ std::size_t LinkDriver::poll(DriverSink& sink, Intake intake) {
   MUSTER_ASSERT(!polling_, "poll is not called from a sink");
   polling_ = true;
   const TimePoint now = context_.clock.now();
-  take_events(now);
   std::size_t delivered = intake == Intake::open ? deliver_waiting(sink, now) : 0;
   bool drained = false;
   std::size_t bytes = 0;
-  for (std::size_t frames = 0; frames < kFramesPerPoll && bytes < kBytesPerPoll && !closed_;
-       ++frames) {
+  std::size_t frames = 0;
+  for (; frames < kFramesPerPoll && bytes < kBytesPerPoll && !closed_; ++frames) {
     auto frame = transport_->receive();
     if (!frame) {
       drained = true;
@@ -189,6 +190,8 @@ std::size_t LinkDriver::poll(DriverSink& sink, Intake intake) {
     dispatch(*std::move(frame), sink, now);
     if (intake == Intake::open) delivered += deliver_waiting(sink, now);
   }
+  // Asking for events costs a system call; they can wait while frames come.
+  if (frames == 0 || ++polls_without_events_ >= kPollsWithoutEvents) take_events(now);
   if (drained) serve_links(now);
   report_departures(sink);
   if (!drained) due_ = now;
@@ -199,6 +202,7 @@ std::size_t LinkDriver::poll(DriverSink& sink, Intake intake) {
 }
 
 void LinkDriver::take_events(TimePoint now) {
+  polls_without_events_ = 0;
   while (auto event = transport_->next_event()) {
     Peer* peer = find(event->peer);
     if (peer == nullptr || peer->ended) continue;

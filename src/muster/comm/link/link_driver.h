@@ -90,6 +90,7 @@ class LinkDriver final : public Driver {
   std::vector<PeerId> departing_;  // are to be reported when nothing of theirs is left to deliver
 
   Deadline due_;  // not later than the earliest wakeup of any link
+  unsigned polls_without_events_ = 0;
   bool polling_ = false;
   bool closed_ = false;
   std::atomic<bool> backlog_{false};

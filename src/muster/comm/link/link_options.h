@@ -41,9 +41,11 @@ struct LinkOptions {
   /// … or until they are as many bytes.
   std::size_t batch_bytes = 32 * 1024;
 
-  std::uint32_t ack_frames = 16;  ///< received frames after which an ack is sent on its own
-  std::size_t ack_bytes = 512 * 1024;
-  Duration ack_delay = std::chrono::milliseconds(2);
+  /// After so many received frames or bytes, or so much time, an ack goes out on its own. Each
+  /// costs a few wake-ups on both sides.
+  std::uint32_t ack_frames = 64;
+  std::size_t ack_bytes = std::size_t{4} << 20;
+  Duration ack_delay = std::chrono::milliseconds(3);
 
   LinkFaults faults;
 };

@@ -140,10 +140,11 @@ class World {
 
   void land() {
     std::vector<Flying> landed;
-    const auto late = std::stable_partition(flying_.begin(), flying_.end(),
-                                            [&](const Flying& one) { return one.at > now_; });
-    std::move(late, flying_.end(), std::back_inserter(landed));
-    flying_.erase(late, flying_.end());
+    std::erase_if(flying_, [&](Flying& one) {
+      if (one.at > now_) return false;
+      landed.push_back(std::move(one));
+      return true;
+    });
     for (Flying& one : landed) receive(one.to_b, std::move(one.frame));
   }
 

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,19 +25,27 @@
 namespace muster::comm {
 namespace {
 
+// Readers of the discovery store take longer names for damage.
+constexpr std::size_t kLongestName = 1024;
+
 Result<void> check_options(const ProxyOptions& options) {
-  if (options.group.empty())
-    return fail(Errc::internal, "[Proxy] 'group' is empty; name the group to join");
-  if (options.type.empty())
-    return fail(Errc::internal, "[Proxy] 'type' is empty; name the type of this component");
+  const auto check_name = [](std::string_view what, std::string_view name) {
+    if (name.empty()) throw std::invalid_argument(fmt::format("[Proxy] '{}' is empty", what));
+    if (name.size() > kLongestName) {
+      throw std::invalid_argument(fmt::format("[Proxy] '{}' has {} bytes; at most {} are allowed",
+                                              what, name.size(), kLongestName));
+    }
+  };
+  check_name("group", options.group);
+  check_name("type", options.type);
+  if (!options.name.empty()) check_name("name", options.name);
   if (options.expected_peers.empty()) {
     return fail(Errc::peers_missing,
                 fmt::format("[Proxy] '{}' expects no peers; name at least one type and count",
                             options.type));
   }
   if (options.lease < std::chrono::milliseconds(50)) {
-    return fail(
-        Errc::internal,
+    throw std::invalid_argument(
         fmt::format("[Proxy] 'lease' is {} ms; at least 50 ms are needed to renew it in time",
                     std::chrono::duration_cast<std::chrono::milliseconds>(options.lease).count()));
   }
@@ -115,6 +124,7 @@ class Proxy::Impl {
   [[nodiscard]] TimePoint first_ask() const;
   Result<void> check_open() const;
   [[nodiscard]] std::string missing_peers() const;
+  [[nodiscard]] std::string strangers_hint() const;
 
   ProxyOptions options_;
   std::uint64_t fork_generation_ = fork_generation();
@@ -209,10 +219,17 @@ void Proxy::Impl::listen_where_the_store_is() {
 std::string Proxy::Impl::missing_peers() const {
   std::vector<std::string> missing;
   for (const auto& [type, expected] : options_.expected_peers) {
-    const std::size_t there = router_->count(type);
+    const std::size_t there = router_->count_met(type);
     if (there < expected) missing.push_back(fmt::format("{} of {} '{}'", there, expected, type));
   }
   return fmt::format("{}", fmt::join(missing, ", "));
+}
+
+std::string Proxy::Impl::strangers_hint() const {
+  const std::uint64_t strangers = router_->counters().drivers.strangers;
+  if (strangers == 0) return "";
+  return fmt::format(
+      "; {} times somebody could not prove to belong here: is MUSTER_SECRET the same?", strangers);
 }
 
 Result<void> Proxy::Impl::wait_for_expected_peers(TimePoint deadline) {
@@ -224,10 +241,10 @@ Result<void> Proxy::Impl::wait_for_expected_peers(TimePoint deadline) {
     if (missing.empty()) return {};
     if (clock_.now() >= deadline) {
       return fail(Errc::discovery_incomplete,
-                  fmt::format("joining group '{}' as '{}': only {} found within {:.1f} s in {}",
+                  fmt::format("joining group '{}' as '{}': only {} found within {:.1f} s in {}{}",
                               options_.group, self_.name.view(), missing,
                               std::chrono::duration<double>(options_.join_timeout).count(),
-                              store_->description()));
+                              store_->description(), strangers_hint()));
     }
     if (auto ok = wait(lock, deadline, ask_at); !ok) return ok;
   }
@@ -254,7 +271,12 @@ void Proxy::Impl::close() {
     }
     lock.unlock();
     pump_->stop();
+    lock.lock();
+    pump_->wait_until_nobody_waits(lock);
     for (const auto& driver : drivers_) driver->close();
+    lock.unlock();
+  } else {
+    lock.unlock();
   }
   // Last, so that the peers hear the goodbye before the entry is gone and know that it was one.
   if (registrar_) registrar_->stop();
@@ -320,6 +342,7 @@ Result<Replies> Proxy::Impl::exchange(Send send, Timeout timeout) {
   Lock lock(mutex_);
   if (!sent) {
     router_->remove(waiter);
+    router_->give_back(waiter);
     return fail(sent.error());
   }
   return wait_for_replies(lock, waiter, deadline(timeout));
@@ -341,7 +364,10 @@ Result<Replies> Proxy::Impl::wait_for_replies(Lock& lock, Waiter& waiter, Deadli
     if (ok = wait(lock, until, ask_at); !ok) break;
   }
   router_->remove(waiter);
-  if (!ok && !waiter.done()) return fail(ok.error());
+  if (!ok && !waiter.done()) {
+    router_->give_back(waiter);
+    return fail(ok.error());
+  }
   return waiter.take();
 }
 
@@ -422,6 +448,7 @@ Result<SessionIds> Proxy::Impl::iscatter(const Tag& tag, SessionType type,
     message.body = body;
     message.session_type = type;
     if (auto ok = router_->prepare(message); !ok) return fail(ok.error());
+    if (auto ok = router_->check_room(message); !ok) return fail(ok.error());
   }
   SessionIds sessions;
   for (const Message& message : messages) {

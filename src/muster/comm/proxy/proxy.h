@@ -43,6 +43,8 @@ struct ProxyCounters {
 /// and does nothing when it is destroyed.
 class Proxy {
  public:
+  /// Returns when the expected peers have been met. Throws std::invalid_argument for options that
+  /// can never be right.
   [[nodiscard]] static Result<Proxy> join(ProxyOptions options);
 
   Proxy(Proxy&&) noexcept;

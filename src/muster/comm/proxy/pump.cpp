@@ -25,6 +25,8 @@ constexpr Duration kLookAgain = std::chrono::milliseconds(3);
 constexpr Duration kLookAgainWhileLed = std::chrono::milliseconds(10);
 // No sleep is longer: a lost wake-up would cost this much and not the job.
 constexpr Duration kLongestSleep = std::chrono::seconds(1);
+// How long the background thread may take to hand the polling over.
+constexpr Duration kHandover = std::chrono::milliseconds(20);
 
 Result<void> add_to_epoll(int epoll, int fd, std::uint32_t events) {
   epoll_event event{};
@@ -34,6 +36,10 @@ Result<void> add_to_epoll(int epoll, int fd, std::uint32_t events) {
     return fail(system_error(errno, "watch a descriptor"));
   return {};
 }
+
+// Before the descriptor is closed: a child that inherited it would keep it in the queue, and events
+// of the old one would be taken for those of the next with its number.
+void forget_in_epoll(int epoll, int fd) { ::epoll_ctl(epoll, EPOLL_CTL_DEL, fd, nullptr); }
 
 void pause_cpu() {
 #if defined(__x86_64__)
@@ -99,10 +105,16 @@ void Pump::wait(std::unique_lock<std::mutex>& lock, Deadline deadline) {
     wake_background();
   }
   ++followers_;
-  const TimePoint longest = clock_.now() + kLongestSleep;
-  changed_.wait_until(lock, deadline ? std::min(*deadline, longest) : longest);
+  const TimePoint now = clock_.now();
+  TimePoint until = now + kLongestSleep;
+  if (deadline) until = std::min(*deadline, until);
+  // The background thread lets go at once; a caller that only looks once must get to look.
+  if (claims) until = std::max(until, now + kHandover);
+  changed_.wait_until(lock, until);
   --followers_;
-  if (claims) --claimants_;
+  if (!claims) return;
+  --claimants_;
+  if (poller_ == Poller::none) lead(lock, deadline);
 }
 
 void Pump::lead(std::unique_lock<std::mutex>& lock, Deadline deadline) {
@@ -111,6 +123,7 @@ void Pump::lead(std::unique_lock<std::mutex>& lock, Deadline deadline) {
     if (followers_ > 0) changed_.notify_all();
     return;
   }
+  if (deadline && *deadline <= clock_.now()) return;
   poller_ = Poller::program;
   const Deadline until =
       earlier(earlier(deadline, router_.next_wakeup()), clock_.now() + kLongestSleep);
@@ -161,6 +174,14 @@ TimePoint Pump::watch_drivers(Deadline deadline) {
   doorbell_.awake();
   nudged_.store(false, std::memory_order_relaxed);
   return clock_.now();
+}
+
+void Pump::wait_until_nobody_waits(std::unique_lock<std::mutex>& lock) {
+  constexpr Duration kNudgeAgain = std::chrono::milliseconds(1);
+  while (poller_ != Poller::none || followers_ > 0) {
+    nudge();
+    changed_.wait_for(lock, kNudgeAgain);
+  }
 }
 
 void Pump::nudge() {
@@ -227,7 +248,15 @@ void Pump::sleep_in_background(Deadline deadline, bool polling) {
 }
 
 void Pump::watch_processes() {
-  for (const auto& [peer, pid] : router_.take_watchable()) {
+  const auto watchable = router_.take_watchable();
+  if (watchable.empty()) return;
+  // A process may outlive its proxies, and have many.
+  std::erase_if(processes_, [&](const auto& item) {
+    if (!router_.is_gone(item.second.first)) return false;
+    forget_in_epoll(control_epoll_.get(), item.first);
+    return true;
+  });
+  for (const auto& [peer, pid] : watchable) {
     FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
     if (!process) {
       if (errno == ESRCH) router_.process_exited(peer);
@@ -244,6 +273,7 @@ void Pump::handle_control_events() {
   const int count =
       ::epoll_wait(control_epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   bool controls = false;
+  bool exits = false;
   for (int i = 0; i < count; ++i) {
     const int fd = events[static_cast<std::size_t>(i)].data.fd;
     if (fd == wake_event_.get()) {
@@ -251,13 +281,15 @@ void Pump::handle_control_events() {
       static_cast<void>(!::read(fd, &value, sizeof value));
     } else if (const auto it = processes_.find(fd); it != processes_.end()) {
       router_.process_exited(it->second.first);
+      forget_in_epoll(control_epoll_.get(), fd);
       processes_.erase(it);
+      exits = true;
     } else {
       controls = true;
     }
   }
-  if (!controls) return;
-  router_.control();
+  if (!controls && !exits) return;
+  if (controls) router_.control();
   changed_.notify_all();
   nudged_.store(true);
   doorbell_.ring();

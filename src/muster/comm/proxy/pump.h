@@ -43,6 +43,10 @@ class Pump {
   /// looks again. `lock` is held before and after.
   void wait(std::unique_lock<std::mutex>& lock, Deadline deadline);
 
+  /// Sends every waiting thread back to its caller, which is not to wait again, and returns when
+  /// none is left. The lock is held.
+  void wait_until_nobody_waits(std::unique_lock<std::mutex>& lock);
+
   /// Makes all waiting threads look again, and the background thread take up new processes to
   /// watch. The lock is held.
   void nudge();

@@ -24,6 +24,7 @@ class ScriptedDriver final : public Driver {
   [[nodiscard]] std::string_view name() const override { return "scripted"; }
   [[nodiscard]] std::string address() const override { return "here"; }
   Result<void> connect(PeerId peer, const Entry&) override {
+    if (refuses) return fail(Errc::peer_connection, "nobody is there");
     connected.insert(peer);
     return {};
   }
@@ -45,6 +46,7 @@ class ScriptedDriver final : public Driver {
   std::vector<std::pair<PeerId, Message>> sent;
   std::vector<Message> undelivered;
   SendStatus status = SendStatus::sent;
+  bool refuses = false;
 };
 
 class RouterTest : public testing::Test {
@@ -173,6 +175,34 @@ TEST_F(RouterTest, TellsAWaiterThatItsPeerDied) {
   EXPECT_EQ(waiter.take().lost, std::vector<Name>{"a"});
 }
 
+TEST_F(RouterTest, GivesBackWhatACallGotThatEndsWithAnError) {
+  Router& router = make();
+  router.update({entry("a", 10), entry("b", 11)});
+  auto sessions = request("a");
+  for (const auto& session : request("b")) sessions.push_back(session);
+  Waiter first(sessions);
+  router.add(first);
+  router.on_message(PeerId(0), reply_to(sessions[0]));
+  router.on_departure(PeerId(1), Departure::lost, "killed");
+  router.remove(first);
+  router.give_back(first);
+  Waiter second(sessions);
+  router.add(second);
+  EXPECT_TRUE(second.done());
+  router.remove(second);
+  const Replies replies = second.take();
+  EXPECT_EQ(replies.messages.size(), 1u);
+  EXPECT_EQ(replies.lost, std::vector<Name>{"b"});
+}
+
+TEST_F(RouterTest, RemembersAPeerThatCameAndLeftAtOnce) {
+  Router& router = make();
+  ASSERT_TRUE(router.on_hello(entry("a", 10)).has_value());
+  router.on_departure(PeerId(0), Departure::graceful, "left");
+  EXPECT_EQ(router.count("actor"), 0u);
+  EXPECT_EQ(router.count_met("actor"), 1u);
+}
+
 TEST_F(RouterTest, TellsItToWhoAsksLater) {
   Router& router = make();
   router.update({entry("a", 10)});
@@ -241,6 +271,16 @@ TEST_F(RouterTest, DoesNotTakeBackANameThatCameBackTooOften) {
   }
   EXPECT_EQ(driver.connected.size(), 0u);
   EXPECT_EQ(router.counters().rejoins, 2u);
+}
+
+TEST_F(RouterTest, DoesNotCountAFailedConnectionAsAReturn) {
+  Router& router = make({.enabled = true, .minimal_peers = {}, .max_rejoins = 1});
+  driver.refuses = true;
+  for (int i = 0; i < 10; ++i) router.update({entry("a", 10)});
+  EXPECT_TRUE(router.peers().empty());
+  driver.refuses = false;
+  router.update({entry("a", 11)});
+  EXPECT_EQ(router.count("actor"), 1u);
 }
 
 TEST_F(RouterTest, ResumesASilentPeerAsItWas) {

@@ -85,8 +85,16 @@ TEST(SessionTable, KeepsAnOpenTaskThroughAFloodOfNotifications) {
   }
   EXPECT_EQ(table.arrive(reply_to(task, SessionStage::receive), kPeer), Arrival::fresh);
   EXPECT_EQ(table.arrive(reply_to(task, SessionStage::receive), kPeer), Arrival::duplicate);
-  EXPECT_EQ(table.lose(kPeer).size() > 0, true);
+  EXPECT_FALSE(table.lose(kPeer).empty());
   EXPECT_EQ(table.open_tasks(), 0u);
+}
+
+TEST(SessionTable, ForgetsARequestThatCouldNotBeSent) {
+  SessionTable table;
+  ASSERT_TRUE(table.open(request(1), kPeer).has_value());
+  table.cancel(request(1), kPeer);
+  EXPECT_EQ(table.open_tasks(), 0u);
+  EXPECT_TRUE(table.lose(kPeer).empty());
 }
 
 TEST(SessionTable, NamesTheSessionsThatALostPeerOwes) {

@@ -181,8 +181,11 @@ Result<std::vector<LiveFile>> GroupFolder::scan(std::string_view prefix) const {
   for (auto& name : *names) {
     LiveFile file{std::move(name), {}, {}};
     const Verdict verdict = judge(folder->get(), keepers, file);
-    if (verdict == Verdict::keep) files.push_back(std::move(file));
-    if (verdict == Verdict::dead) dead.push_back(std::move(file.name));
+    if (verdict == Verdict::dead) {
+      dead.push_back(std::move(file.name));
+    } else if (verdict == Verdict::keep) {
+      files.push_back(std::move(file));
+    }
   }
   if (!dead.empty()) remove(dead);
   return files;

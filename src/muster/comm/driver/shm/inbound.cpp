@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "muster/base/fork_guard.h"
 #include "muster/comm/errc.h"
 
 namespace muster::comm::shm {
@@ -24,6 +25,8 @@ class Inbound::Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   ~Lease() {
+    // A child that inherited the buffer through fork does not speak for its parent.
+    if (fork_generation() != made_in_) return;
     shared_->memory.slot(slot_).store(0, std::memory_order_seq_cst);
     RingIndices& indices = shared_->memory.indices();
     if (indices.writer_waits.load(std::memory_order_seq_cst) != 0 &&
@@ -36,6 +39,7 @@ class Inbound::Lease {
   std::shared_ptr<Shared> shared_;
   std::shared_ptr<const Mapping> segment_;
   std::uint32_t slot_;
+  std::uint64_t made_in_ = fork_generation();
 };
 
 Inbound::Inbound(const Entry& sender, Name self, LinkMemory memory, RemoteDoorbell sender_doorbell,
@@ -60,18 +64,17 @@ Result<std::size_t> Inbound::drain(DriverSink& sink, PeerId from, std::size_t mo
     // Before it is delivered: should this process die now, the sender must not take it for a
     // message that never arrived.
     ring_.consume(*frame);
-    since_told_ += *frame;
-    if (since_told_ >= shared_->memory.ring_bytes() / 8) tell_writer();
+    if (ring_.unreleased() >= shared_->memory.ring_bytes() / 8) release();
     ++delivered_;
     sink.on_message(from, std::move(message));
   }
   if (ring_.broken()) return fail(Errc::malformed, "the ring's index makes no sense");
-  if (since_told_ != 0) tell_writer();
+  if (ring_.unreleased() != 0) release();
   return delivered_;
 }
 
-void Inbound::tell_writer() {
-  since_told_ = 0;
+void Inbound::release() {
+  ring_.release();
   if (ring_.writer_to_be_told()) shared_->sender_doorbell.ring();
 }
 

@@ -49,7 +49,7 @@ class Inbound final : private BlockSource {
 
   [[nodiscard]] Result<Piece> piece(const BlockReference& reference) override;
   [[nodiscard]] Result<std::shared_ptr<const Mapping>> segment(std::uint32_t id);
-  void tell_writer();
+  void release();
 
   std::shared_ptr<Shared> shared_;
   RingReader ring_;
@@ -59,7 +59,6 @@ class Inbound final : private BlockSource {
   FrameReader reader_;
   std::unordered_map<std::uint32_t, std::shared_ptr<const Mapping>> segments_;
   std::size_t delivered_ = 0;
-  std::size_t since_told_ = 0;
   Farewell farewell_ = Farewell::none;
   bool stopped_ = false;
 };

@@ -39,6 +39,7 @@ Result<std::unique_ptr<Outbound>> Outbound::create(const Common& common, const E
 Outbound::Outbound(const Common& common, const Entry& peer, std::string address, LinkMemory memory)
     : common_(common),
       target_(peer.instance),
+      target_name_(peer.name),
       address_(std::move(address)),
       slots_(std::make_shared<SlotTable>(std::move(memory))),
       ring_(slots_->memory().indices(), slots_->memory().ring(), slots_->memory().ring_bytes()) {}
@@ -196,7 +197,7 @@ void Outbound::hint_at_scarcity() {
 
 std::uint64_t Outbound::bytes_under_way() {
   if (under_way_.empty()) return 0;
-  const std::uint64_t taken = ring_.taken();
+  const std::uint64_t taken = ring_.released();
   while (!under_way_.empty() && under_way_.front().end <= taken) {
     under_way_bytes_ -= under_way_.front().bytes;
     under_way_.pop_front();
@@ -250,6 +251,7 @@ std::vector<Message> Outbound::undelivered() {
       break;
     }
     reader.message().source = common_.self.name;
+    reader.message().destination = target_name_;
     messages.push_back(std::move(reader.message()));
     left = left.subspan(*frame);
   }

@@ -60,6 +60,8 @@ std::shared_ptr<ReceivedPart> receive_part(const ZmqSocket& socket) {
 Buffer buffer_of(std::shared_ptr<ReceivedPart> part) {
   auto* const data = static_cast<std::byte*>(zmq_msg_data(&part->message));
   const std::size_t size = zmq_msg_size(&part->message);
+  // libzmq keeps small messages in a block of 18 KiB that it uses again when nobody refers to it.
+  if (size < kCopyBelow) return Buffer::copy_of({data, size});
   return Buffer::give({data, size}, std::move(part));
 }
 
