@@ -43,7 +43,6 @@ Router::Router(const Entry& self, RouterOptions options, const Clock& clock,
       options_(std::move(options)),
       clock_(clock),
       drivers_(std::move(drivers)),
-      ids_(self.instance),
       inbox_(options_.limits) {}
 
 bool Router::Member::has_retired(InstanceId instance) const {
@@ -365,12 +364,12 @@ Result<void> Router::prepare(Message& message) {
   }
   if (auto ok = check_encodable(message); !ok) return ok;
   message.source = self_.name;
-  if (!message.session_id.valid()) message.session_id = ids_.next_session();
-  if (!message.message_id.valid()) message.message_id = ids_.next_message();
+  if (!message.session_id.valid()) message.session_id = {self_.instance, ++last_session_};
+  if (!message.message_id.valid()) message.message_id = {self_.instance, ++last_message_};
   return {};
 }
 
-Router::Step Router::try_send(const Message& message, std::vector<SessionId>& sessions) {
+Router::Step Router::try_send(const Message& message, SessionIds& sessions) {
   Member& member = *find(message.destination);
   if (there(member) == nullptr) return Step::away;
   const PeerId id = *member.current;
@@ -549,11 +548,15 @@ void Router::give_back(Waiter& waiter) {
 }
 
 Deadline Router::next_wakeup() const {
-  Deadline earliest;
-  for (const Driver* const driver : drivers_) earliest = earlier(earliest, driver->next_wakeup());
-  if (departing_ == 0) return earliest;
-  for (const Peer& peer : peers_) earliest = earlier(earliest, peer.departs_at);
-  return earliest;
+  TimePoint earliest = TimePoint::max();
+  const auto consider = [&](const Deadline& due) {
+    if (due && *due < earliest) earliest = *due;
+  };
+  for (const Driver* const driver : drivers_) consider(driver->next_wakeup());
+  if (departing_ != 0) {
+    for (const Peer& peer : peers_) consider(peer.departs_at);
+  }
+  return earliest == TimePoint::max() ? Deadline() : Deadline(earliest);
 }
 
 ProxyCounters Router::counters() const {

@@ -72,7 +72,7 @@ class Router final : public DriverSink {
   [[nodiscard]] Result<void> check_room(const Message& message) const;
   /// Tries to send one prepared message, after those that were kept for the peer. Appends the
   /// sessions of all that went out.
-  Step try_send(const Message& message, std::vector<SessionId>& sessions);
+  Step try_send(const Message& message, SessionIds& sessions);
   /// Keeps a message for a peer that is away. `Errc::pending` tells that it was kept or why it was
   /// not; `Errc::peer_connection` where rejoin is off.
   [[nodiscard]] Error keep(const Message& message);
@@ -96,6 +96,7 @@ class Router final : public DriverSink {
   /// Lets the drivers accept and notice departures.
   void control();
   [[nodiscard]] std::optional<Message> pop() { return inbox_.pop(); }
+  bool pop(std::optional<Message>& message) { return inbox_.pop(message); }
   [[nodiscard]] bool inbox_full() const { return inbox_.full(); }
   [[nodiscard]] std::size_t inbox_size() const { return inbox_.size(); }
   void add(Waiter& waiter);
@@ -169,7 +170,8 @@ class Router final : public DriverSink {
   RouterOptions options_;
   const Clock& clock_;
   std::vector<Driver*> drivers_;
-  IdSource ids_;
+  std::uint64_t last_session_ = 0;  // of those made here
+  std::uint64_t last_message_ = 0;
   Members members_;
   std::vector<Peer> peers_;  // by PeerId
   std::vector<PeerId> unwatched_;

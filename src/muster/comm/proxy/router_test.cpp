@@ -72,7 +72,7 @@ class RouterTest : public testing::Test {
     message.tag = "do";
     message.destination = destination;
     message.body = Body::text(text);
-    std::vector<SessionId> sessions;
+    SessionIds sessions;
     EXPECT_TRUE(router_->prepare(message).has_value());
     if (router_->try_send(message, sessions) == Router::Step::away)
       last_error = router_->keep(message);

@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::size_t kSmallestRing = std::size_t{64} << 10;
 // Of one peer before the next one has its turn.
-constexpr std::size_t kBatch = 256;
+constexpr std::size_t kBatch = 32;
 constexpr std::size_t kPollsBetweenTidying = 64;
 
 ShmOptions checked(ShmOptions options) {
