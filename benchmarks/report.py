@@ -39,7 +39,14 @@ def cells(row: dict) -> list[str]:
     """The row as the table shows it."""
     ours, peer = figure_text(row, "ours"), figure_text(row, "peer")
     return [
-        row["case"], size_text(row["size"]), ours, peer, row["peer_name"], row["unit"], f"{row['ratio']:.2f}", verdict(row)
+        row["case"],
+        size_text(row["size"]),
+        ours,
+        peer,
+        row["peer_name"],
+        row["unit"],
+        f"{row['ratio']:.2f}",
+        verdict(row),
     ]
 
 
@@ -62,7 +69,7 @@ class Report:
         print(line(HEADINGS))
 
     def add(self, row: dict) -> None:
-        """A row as a benchmark printed it: the fields of FIELDS but the first, spreads and budget."""
+        """A row as a benchmark printed it: FIELDS but for the first, spreads and budget."""
         row = {"bench": self.bench, **row}
         self.rows.append(row)
         print(line(cells(row)), flush=True)

@@ -52,9 +52,10 @@ class MusterWire final : public Wire {
   }
 
   std::size_t receive() override {
-    auto message = checked(proxy_.receive_once(std::chrono::minutes(1)));
-    if (!message) throw std::runtime_error("no message came within a minute");
-    return message->body.buffer().size();
+    const auto message = proxy_.receive_once(std::chrono::minutes(1));
+    if (!message) throw std::runtime_error(message.error().message());
+    if (!*message) throw std::runtime_error("no message came within a minute");
+    return (*message)->body.buffer().size();
   }
 
  private:
@@ -64,7 +65,8 @@ class MusterWire final : public Wire {
     message.destination = peer_;
     message.session_type = comm::SessionType::notification;
     message.body = std::move(body);
-    checked(proxy_.isend(std::move(message)));
+    const auto sent = proxy_.isend(std::move(message));
+    if (!sent) throw std::runtime_error(sent.error().message());
   }
 
   Body body(std::size_t size) {

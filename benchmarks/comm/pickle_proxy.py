@@ -1,4 +1,4 @@
-"""What the Python proxy is measured against: the plainest proxy that one would write with pyzmq and pickle."""
+"""The peer of the Python proxy: the plainest one that could be written with pyzmq and pickle."""
 
 import pickle
 import tempfile
@@ -12,7 +12,14 @@ import zmq
 class PlainMessage:
     """The fields that a message of a proxy has."""
 
-    def __init__(self, tag: str, source: str, destination: str, body: Any = None, session_id: str | None = None) -> None:
+    def __init__(
+        self,
+        tag: str,
+        source: str,
+        destination: str,
+        body: Any = None,
+        session_id: str | None = None,
+    ) -> None:
         self.tag = tag
         self.source = source
         self.destination = destination

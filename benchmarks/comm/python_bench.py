@@ -1,5 +1,7 @@
-"""The Python proxy against a plain pickle-over-pyzmq proxy, between two processes. Prints one JSON object per row for
-benchmarks/report.py; benchmarks/README.md says what is measured."""
+"""The Python proxy against a plain pickle-over-pyzmq proxy, between two processes.
+
+Prints one JSON object per row for benchmarks/report.py.
+"""
 
 import argparse
 import json
@@ -26,13 +28,22 @@ class MusterEnd:
 
         self.peer = PEERS[name]
         self.proxy = Proxy(
-            "bench", name, {self.peer: 1}, component_name=name, max_spin=max_spin, discovery=f"file:{folder}"
+            "bench",
+            name,
+            {self.peer: 1},
+            component_name=name,
+            max_spin=max_spin,
+            discovery=f"file:{folder}",
         )
         self._message = SessionMessage
         self._notification = SessionType.NOTIFICATION
 
     def notify(self, body: Any) -> None:
-        self.proxy.isend(self._message("bench", self.proxy.name, self.peer, body=body, session_type=self._notification))
+        self.proxy.isend(
+            self._message(
+                "bench", self.proxy.name, self.peer, body=body, session_type=self._notification
+            )
+        )
 
     def ask(self, body: Any) -> Any:
         [reply] = self.proxy.send(self._message("bench", self.proxy.name, self.peer, body=body))
@@ -95,7 +106,7 @@ class Trial:
     """Both ends: this one, and one in a process of its own."""
 
     def __init__(self, kind: str, folder: Path) -> None:
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
         self.partner = subprocess.Popen(
             [sys.executable, __file__, "--serve", kind, str(folder)],
             stdin=subprocess.PIPE,
@@ -132,7 +143,9 @@ class Trial:
 
     def rate(self, size: int, seconds: float) -> float:
         body = bytes(size)
-        count = self._count("rate", size, seconds, lambda tries: self._run_notifications(body, tries))
+        count = self._count(
+            "rate", size, seconds, lambda tries: self._run_notifications(body, tries)
+        )
         return count / self._run_notifications(body, count)
 
     def _run_requests(self, body: bytes, count: int) -> list[float]:
@@ -150,7 +163,9 @@ class Trial:
     def round_trip(self, size: int, seconds: float) -> tuple[float, float]:
         """The median and the 99th percentile."""
         body = bytes(size)
-        count = self._count("ask", size, seconds, lambda tries: sum(self._run_requests(body, tries)) / 1e6)
+        count = self._count(
+            "ask", size, seconds, lambda tries: sum(self._run_requests(body, tries)) / 1e6
+        )
         sorted_times = self._run_requests(body, count)
         return statistics.median(sorted_times), sorted_times[int(0.99 * len(sorted_times))]
 
@@ -160,7 +175,15 @@ class Trial:
         self.partner.wait()
 
 
-def print_row(case: str, size: int, ours: list[float], peer: list[float], unit: str, better: str, budget: float) -> None:
+def print_row(
+    case: str,
+    size: int,
+    ours: list[float],
+    peer: list[float],
+    unit: str,
+    better: str,
+    budget: float,
+) -> None:
     mine, theirs = statistics.median(ours), statistics.median(peer)
     row = {
         "case": case,
@@ -178,7 +201,9 @@ def print_row(case: str, size: int, ours: list[float], peer: list[float], unit: 
     print(json.dumps(row), flush=True)
 
 
-def compare(kind: str, size: int, trials: dict[str, Trial], seconds: float, repetitions: int) -> None:
+def compare(
+    kind: str, size: int, trials: dict[str, Trial], seconds: float, repetitions: int
+) -> None:
     """Rows for one size; ours and the peer take turns."""
     rates: dict[str, list[float]] = {kind: [], "pyzmq": []}
     medians: dict[str, list[float]] = {kind: [], "pyzmq": []}
@@ -192,8 +217,18 @@ def compare(kind: str, size: int, trials: dict[str, Trial], seconds: float, repe
     # The budget is about small messages: large ones cost what copying them costs.
     budget = {"spinning": 10.0, "sleeping": 2.0}[kind] if size <= 1 << 10 else 0.0
     print_row(f"python {kind} rate", size, rates[kind], rates["pyzmq"], "msg/s", "higher", 0.0)
-    print_row(f"python {kind} round trip p50", size, medians[kind], medians["pyzmq"], "us", "lower", budget)
-    print_row(f"python {kind} round trip p99", size, tails[kind], tails["pyzmq"], "us", "lower", 0.0)
+    print_row(
+        f"python {kind} round trip p50",
+        size,
+        medians[kind],
+        medians["pyzmq"],
+        "us",
+        "lower",
+        budget,
+    )
+    print_row(
+        f"python {kind} round trip p99", size, tails[kind], tails["pyzmq"], "us", "lower", 0.0
+    )
 
 
 def main() -> None:

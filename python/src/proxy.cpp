@@ -1,6 +1,7 @@
 #include "proxy.h"
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,7 @@ class ProxyObject {
   bool caches_;
 };
 
-nb::list ids_to_python(const std::vector<SessionId>& sessions) {
+nb::list ids_to_python(std::span<const SessionId> sessions) {
   nb::list ids;
   for (const SessionId& session : sessions) ids.append(to_str(session.str()));
   return ids;
@@ -64,7 +65,7 @@ nb::tuple replies_to_python(comm::Replies&& replies) {
 }
 
 /// The ids, or None when the message waits for a peer that is away.
-nb::object sent_or_kept(const ProxyObject& self, Result<std::vector<SessionId>>&& sent) {
+nb::object sent_or_kept(const ProxyObject& self, Result<comm::SessionIds>&& sent) {
   if (!sent && self.caches() && sent.error().is(comm::Errc::pending)) return nb::none();
   return ids_to_python(value_or_raise(std::move(sent)));
 }
@@ -133,7 +134,7 @@ comm::Message request_of(ProxyObject& self, const MessageObject& message) {
 }
 
 /// Sends a message that `Message.reply` turned into an answer.
-Result<std::vector<SessionId>> send_answer(ProxyObject& self, MessageObject& message) {
+Result<comm::SessionIds> send_answer(ProxyObject& self, MessageObject& message) {
   const comm::Message request = request_of(self, message);
   const comm::Body body = message.encoded_body();
   const auto acknowledge = message.native().session_stage == comm::SessionStage::receive

@@ -89,7 +89,7 @@ bool Life::request(const std::string& peer, comm::SessionType type, const std::s
   message.body = comm::Body::text(text);
   message.session_type = type;
   if (!router_->prepare(message)) return false;
-  std::vector<comm::SessionId> sessions;
+  comm::SessionIds sessions;
   auto& kept = kept_[peer];
   const auto step = router_->try_send(message, sessions);
   if (step == comm::Router::Step::away) {
@@ -128,7 +128,7 @@ void Life::retry_answers() {
     const auto before = router_->stage_of(message);
     auto reply = router_->make_reply(message, {}, message.body, comm::Acknowledge::no);
     if (reply) {
-      std::vector<comm::SessionId> sessions;
+      comm::SessionIds sessions;
       const auto step = router_->try_send(*reply, sessions);
       if (step == comm::Router::Step::full) {
         router_->undo_reply(*reply, before);

@@ -13,7 +13,7 @@ Station::Station(std::string name, const Setup& setup)
                               group_,
                               *doorbell_,
                               clock_,
-                              Security{setup.secret, false},
+                              Security{setup.secret, setup.insecure},
                               setup.limits,
                               std::chrono::seconds(3)};
   auto drivers = make_drivers(setup.driver, false, context, setup.options);

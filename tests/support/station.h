@@ -19,6 +19,7 @@ class Station final : public DriverSink {
     std::string driver;
     DriverOptionTexts options = {};
     std::string secret = {};
+    bool insecure = false;
     QueueLimits limits = {};
     std::string group = "conformance";
   };

@@ -15,6 +15,17 @@ Buffer Buffer::copy_of(ByteSpan bytes) {
   return buffer;
 }
 
+void Buffer::assign(ByteSpan bytes) {
+  if (bytes.size() > kInline) {
+    *this = copy_of(bytes);
+    return;
+  }
+  owner_.reset();
+  terms_ = Terms::shared;
+  size_ = bytes.size();
+  if (!bytes.empty()) std::memcpy(inline_.data(), bytes.data(), bytes.size());
+}
+
 Buffer Buffer::take(std::vector<std::byte> bytes) {
   if (bytes.size() <= kInline) return copy_of(bytes);
   auto owner = std::make_shared<std::vector<std::byte>>(std::move(bytes));

@@ -33,6 +33,8 @@ class Buffer {
 
   /// A copy of `bytes`.
   [[nodiscard]] static Buffer copy_of(ByteSpan bytes);
+  /// Becomes a copy of `bytes`; cheaper than assigning one.
+  void assign(ByteSpan bytes);
   /// Takes a vector over without copying its contents.
   [[nodiscard]] static Buffer take(std::vector<std::byte> bytes);
   /// Refers to `bytes`, which stay valid and unchanged while `owner` lives.

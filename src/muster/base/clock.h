@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -29,9 +30,9 @@ class SteadyClock final : public Clock {
 
 /// The earlier of two deadlines.
 [[nodiscard]] inline Deadline earlier(Deadline a, Deadline b) {
-  if (!a) return b;
-  if (!b) return a;
-  return *a < *b ? a : b;
+  const TimePoint never = TimePoint::max();
+  const TimePoint first = std::min(a.value_or(never), b.value_or(never));
+  return first == never ? Deadline() : Deadline(first);
 }
 
 }  // namespace muster

@@ -21,6 +21,44 @@ TEST(Name, SharesItsTextBetweenCopies) {
   EXPECT_EQ(copy.view().data(), name.view().data());
 }
 
+TEST(Name, HoldsTextsOfEveryLength) {
+  for (std::size_t size = 0; size < 3 * Name::kInline; ++size) {
+    const std::string text(size, 'x');
+    const Name name(text);
+    EXPECT_EQ(name.view(), text);
+    EXPECT_EQ(name.size(), size);
+    EXPECT_EQ(name.empty(), size == 0);
+  }
+}
+
+TEST(Name, IsCopiedAndMovedBetweenAllLengths) {
+  const std::string texts[] = {"", "short", std::string(Name::kInline, 'i'),
+                               std::string(Name::kInline + 1, 's')};
+  for (const std::string& from : texts) {
+    for (const std::string& to : texts) {
+      Name source(from);
+      Name target(to);
+      target = source;
+      EXPECT_EQ(target.view(), from);
+      EXPECT_EQ(source.view(), from);
+      Name other(to);
+      other = std::move(source);
+      EXPECT_EQ(other.view(), from);
+      source = to;
+      EXPECT_EQ(source.view(), to);
+      const Name moved(std::move(other));
+      EXPECT_EQ(moved.view(), from);
+    }
+  }
+}
+
+TEST(Name, SurvivesAssignmentToItself) {
+  Name name("a name longer than any small string optimisation");
+  const Name& same = name;
+  name = same;
+  EXPECT_EQ(name, "a name longer than any small string optimisation");
+}
+
 TEST(Name, IsFoundByATextView) {
   const std::unordered_map<Name, int, NameHash, NameEqual> map{{Name("x"), 1}};
   EXPECT_NE(map.find(std::string_view("x")), map.end());

@@ -21,8 +21,7 @@ TEST_P(Pairs, PassAMessageBackAndForth) {
   MeetingPlace place(store);
   const SteadyClock clock;
   const auto board = std::make_shared<MemoryBoard>(clock);
-  const auto options = [&](const std::string& name,
-                                                           const std::string& other) {
+  const auto options = [&](const std::string& name, const std::string& other) {
     ProxyOptions result;
     result.group = "pairs";
     result.type = name;

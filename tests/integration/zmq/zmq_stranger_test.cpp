@@ -2,6 +2,7 @@
 
 #include <array>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string>
 #include <sys/socket.h>
 #include <zmq.h>
@@ -14,11 +15,13 @@
 #include "muster/comm/link/hello.h"
 #include "tests/support/relay.h"
 #include "tests/support/station.h"
+#include "tests/support/temp_dir.h"
 
 namespace muster::comm {
 namespace {
 
-const Station::Setup kOpen{.driver = "zmq"};
+// Whoever comes may talk, so that what they say is what is tested.
+const Station::Setup kOpen{.driver = "zmq", .insecure = true};
 const Station::Setup kSecret{.driver = "zmq", .secret = "open sesame"};
 
 /// A raw PUSH socket that knows nothing of Muster.
@@ -79,6 +82,23 @@ TEST(ZmqStranger, IsCountedWhenItSendsGarbage) {
   stranger.send(as_bytes("parts"));
   ASSERT_TRUE(step_until({&b}, [&] { return b.driver().counters().malformed == 4; }));
   expect_still_serving(b, kOpen);
+}
+
+// Another user of this host cannot read our key; here that user is a folder of its own.
+TEST(ZmqStranger, IsRefusedWhenItIsAnotherUserOfThisHost) {
+  const Station::Setup setup{.driver = "zmq"};
+  const test::TempDir ours;
+  const test::TempDir theirs;
+  ::setenv("MUSTER_RUNTIME_DIR", ours.path().c_str(), 1);
+  Station b("b", setup);
+  ::setenv("MUSTER_RUNTIME_DIR", theirs.path().c_str(), 1);
+  Station stranger("stranger", setup);
+  ::setenv("MUSTER_RUNTIME_DIR", ours.path().c_str(), 1);
+  static_cast<void>(stranger.send(stranger.connect(b), stranger.message("x", Body::text("hi"))));
+  ASSERT_TRUE(step_until({&stranger, &b}, [&] { return b.driver().counters().strangers > 0; }));
+  EXPECT_TRUE(b.hellos.empty() && b.received.empty());
+  expect_still_serving(b, setup);
+  ::unsetenv("MUSTER_RUNTIME_DIR");
 }
 
 TEST(ZmqStranger, IsCountedWhenItSendsFramesWithoutKnowingWhoIsHere) {

@@ -75,6 +75,9 @@ Result<void> check_options(const DriverOptionTexts& options) {
     if (!known)
       return fail(Errc::driver_type, fmt::format("driver option '{}' names no driver", key));
   }
+  // Also of drivers that will not be needed: a mistake should not wait for the day they are.
+  if (auto ok = parse_shm_options(options); !ok) return fail(ok.error());
+  if (auto ok = parse_zmq_options(options); !ok) return fail(ok.error());
   return {};
 }
 

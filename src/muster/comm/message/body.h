@@ -45,6 +45,16 @@ class Body {
     return array(DType::of<T>(), {static_cast<std::int64_t>(elements.size())},
                  Buffer::copy_of(std::as_bytes(elements)));
   }
+  /// Of a type that has nothing but its contents: bytes, text or JSON.
+  [[nodiscard]] static Body plain(BodyType type, Buffer&& contents) {
+    return {type, std::move(contents)};
+  }
+  /// Becomes such a body with a copy of `contents`; cheaper than assigning one.
+  void assign_plain(BodyType type, ByteSpan contents) {
+    type_ = type;
+    main_.assign(contents);
+    extra_.reset();
+  }
   /// A pickle stream and the buffers that were kept out of it.
   [[nodiscard]] static Body python(Buffer pickle, std::vector<Buffer> out_of_band);
 
@@ -89,7 +99,7 @@ class Body {
     std::vector<Buffer> out_of_band;
   };
 
-  Body(BodyType type, Buffer main) : type_(type), main_(std::move(main)) {}
+  Body(BodyType type, Buffer&& main) : type_(type), main_(std::move(main)) {}
   void require_array(const DType& dtype) const;
 
   BodyType type_ = BodyType::bytes;

@@ -236,23 +236,31 @@ std::uint64_t Record::total_bytes() const {
   return total;
 }
 
-Message Record::finish(Buffer first, std::vector<Buffer> more) && {
+Message Record::finish(Buffer&& first, std::vector<Buffer> more) && {
   complete(std::move(first), std::move(more));
   return std::move(message);
 }
 
-void Record::complete(Buffer first, std::vector<Buffer> more) {
+void Record::complete(Buffer&& first, std::vector<Buffer> more) {
   MUSTER_ASSERT(first.size() == first_bytes && more.size() == more_bytes.size(),
                 "drivers deliver the buffers that the record announces");
   switch (body_type) {
-    case BodyType::bytes: message.body = Body::bytes(std::move(first)); break;
-    case BodyType::text: message.body = Body::text(std::move(first)); break;
-    case BodyType::json: message.body = Body::json(std::move(first)); break;
+    case BodyType::bytes:
+    case BodyType::text:
+    case BodyType::json: message.body = Body::plain(body_type, std::move(first)); break;
     case BodyType::array:
       message.body = Body::array(std::move(dtype), std::move(shape), std::move(first));
       break;
     case BodyType::python: message.body = Body::python(std::move(first), std::move(more)); break;
   }
+}
+
+void Record::complete_with_copy(ByteSpan only) {
+  if (body_type == BodyType::array || body_type == BodyType::python)
+    return complete(Buffer::copy_of(only));
+  MUSTER_ASSERT(only.size() == first_bytes && more_bytes.empty(),
+                "drivers deliver the buffers that the record announces");
+  message.body.assign_plain(body_type, only);
 }
 
 Result<std::size_t> RecordDecoder::length(ByteSpan bytes) {

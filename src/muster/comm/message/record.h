@@ -50,9 +50,11 @@ struct Record {
   [[nodiscard]] std::uint64_t total_bytes() const;
   /// Puts the body in place. The buffers have the announced sizes; `more` are those after the
   /// first.
-  [[nodiscard]] Message finish(Buffer first, std::vector<Buffer> more = {}) &&;
+  [[nodiscard]] Message finish(Buffer&& first, std::vector<Buffer> more = {}) &&;
   /// The same where the message stays in the record, to be moved on from there only once.
-  void complete(Buffer first, std::vector<Buffer> more = {});
+  void complete(Buffer&& first, std::vector<Buffer> more = {});
+  /// The same with a copy of the only buffer.
+  void complete_with_copy(ByteSpan only);
 };
 
 /// Reads the records of one sender. Every bound is checked; a bad record is `Errc::malformed` and

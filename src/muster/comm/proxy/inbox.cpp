@@ -12,25 +12,28 @@ void Inbox::push(Message&& message) {
   }
   ++size_;
   bytes_ += message.body.size();
-  slots_.push_back(Slot{std::move(message)});
+  Slot& slot = slots_.append();
+  slot.message = std::move(message);
+  slot.taken = false;
 }
 
-std::optional<Message> Inbox::pop() {
-  if (size_ == 0) return std::nullopt;
+bool Inbox::pop(std::optional<Message>& message) {
+  if (size_ == 0) return false;
   Slot& slot = slots_.front();  // never a taken one: those are dropped at once
   if (slot.message.session_stage != SessionStage::request) {
     const auto it = replies_.find(slot.message.session_id);
     it->second.pop_front();
     if (it->second.empty()) replies_.erase(it);
   }
-  return remove(slot);
+  remove(slot, message);
+  return true;
 }
 
 // region take
 std::optional<Message> Inbox::take(const SessionId& session) {
-  const auto sequence = find(session);
-  if (!sequence) return std::nullopt;
-  return remove(slots_[*sequence - first_]);
+  std::optional<Message> message;
+  if (const auto sequence = find(session)) remove(slots_[*sequence - first_], message);
+  return message;
 }
 
 std::optional<std::uint64_t> Inbox::find(const SessionId& session) {
@@ -48,14 +51,13 @@ std::optional<std::uint64_t> Inbox::find(const SessionId& session) {
 }
 // endregion
 
-Message Inbox::remove(Slot& slot) {
+void Inbox::remove(Slot& slot, std::optional<Message>& message) {
   if (slot.message.session_stage == SessionStage::request) --counter(slot.message.session_id);
   --size_;
   bytes_ -= slot.message.body.size();
   slot.taken = true;
-  Message message = std::move(slot.message);
+  message.emplace(std::move(slot.message));
   drop_taken_front();
-  return message;
 }
 
 void Inbox::drop_taken_front() {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "muster/base/ring_queue.h"
 #include "muster/comm/driver/context.h"
 #include "muster/comm/message/message.h"
 
@@ -28,7 +29,13 @@ class Inbox {
 
   void push(Message&& message);
   /// The oldest message.
-  [[nodiscard]] std::optional<Message> pop();
+  [[nodiscard]] std::optional<Message> pop() {
+    std::optional<Message> message;
+    pop(message);
+    return message;
+  }
+  /// The same where it is wanted, because every move of a message costs. False: there is none.
+  bool pop(std::optional<Message>& message);
   /// The oldest message of a session.
   [[nodiscard]] std::optional<Message> take(const SessionId& session);
 
@@ -43,12 +50,12 @@ class Inbox {
     return filter_[std::hash<SessionId>{}(session) % filter_.size()];
   }
   std::optional<std::uint64_t> find(const SessionId& session);
-  Message remove(Slot& slot);
+  void remove(Slot& slot, std::optional<Message>& message);
   void drop_taken_front();
 
   std::size_t max_messages_;
   std::size_t max_bytes_;
-  std::deque<Slot> slots_;
+  RingQueue<Slot> slots_;
   std::uint64_t first_ = 0;  // the sequence number of slots_.front()
   std::unordered_map<SessionId, std::deque<std::uint64_t>> replies_;  // sequence numbers
   Filter filter_{};  // waiting requests by hash of their session

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,19 +25,27 @@
 namespace muster::comm {
 namespace {
 
+// Readers of the discovery store take longer names for damage.
+constexpr std::size_t kLongestName = 1024;
+
 Result<void> check_options(const ProxyOptions& options) {
-  if (options.group.empty())
-    return fail(Errc::internal, "[Proxy] 'group' is empty; name the group to join");
-  if (options.type.empty())
-    return fail(Errc::internal, "[Proxy] 'type' is empty; name the type of this component");
+  const auto check_name = [](std::string_view what, std::string_view name) {
+    if (name.empty()) throw std::invalid_argument(fmt::format("[Proxy] '{}' is empty", what));
+    if (name.size() > kLongestName) {
+      throw std::invalid_argument(fmt::format("[Proxy] '{}' has {} bytes; at most {} are allowed",
+                                              what, name.size(), kLongestName));
+    }
+  };
+  check_name("group", options.group);
+  check_name("type", options.type);
+  if (!options.name.empty()) check_name("name", options.name);
   if (options.expected_peers.empty()) {
     return fail(Errc::peers_missing,
                 fmt::format("[Proxy] '{}' expects no peers; name at least one type and count",
                             options.type));
   }
   if (options.lease < std::chrono::milliseconds(50)) {
-    return fail(
-        Errc::internal,
+    throw std::invalid_argument(
         fmt::format("[Proxy] 'lease' is {} ms; at least 50 ms are needed to renew it in time",
                     std::chrono::duration_cast<std::chrono::milliseconds>(options.lease).count()));
   }
@@ -44,7 +53,7 @@ Result<void> check_options(const ProxyOptions& options) {
 }
 
 std::string made_up_name(const std::string& type) {
-  return fmt::format("{}_{:016x}{:016x}", type, secure_random_u64(), secure_random_u64());
+  return fmt::format("{}_{:016x}", type, secure_random_u64());
 }
 
 // How often a waiting call asks the program whether to go on.
@@ -66,17 +75,17 @@ class Proxy::Impl {
   void close();
 
   Result<std::optional<Message>> receive_once(Timeout timeout);
+  // Leaves `message` empty when none came in time.
+  Result<void> receive_into(std::optional<Message>& message, Timeout timeout);
   Result<Replies> receive_by_id(std::span<const SessionId> sessions, Timeout timeout);
   // What is sent adds its sessions to those that `waiter` expects, if there is one.
-  Result<std::vector<SessionId>> isend(Message message, Waiter* waiter = nullptr);
-  Result<std::vector<SessionId>> iscatter(const Tag& tag, SessionType type,
-                                          const DestinationBodies& destinations,
-                                          Waiter* waiter = nullptr);
-  Result<std::vector<SessionId>> ibroadcast(std::string_view peer_type, const Tag& tag,
-                                            SessionType type, const Body& body,
-                                            Waiter* waiter = nullptr);
-  Result<std::vector<SessionId>> reply(const Message& message, Tag tag, Body body,
-                                       Acknowledge acknowledge);
+  // Fills in what the message lacks.
+  Result<SessionIds> isend(Message& message, Waiter* waiter = nullptr);
+  Result<SessionIds> iscatter(const Tag& tag, SessionType type,
+                              const DestinationBodies& destinations, Waiter* waiter = nullptr);
+  Result<SessionIds> ibroadcast(std::string_view peer_type, const Tag& tag, SessionType type,
+                                const Body& body, Waiter* waiter = nullptr);
+  Result<SessionIds> reply(const Message& message, Tag tag, Body body, Acknowledge acknowledge);
   // Sends by `send(Waiter*)` and waits for the replies, which no other thread can take meanwhile.
   template <class Send>
   Result<Replies> exchange(Send send, Timeout timeout);
@@ -106,7 +115,7 @@ class Proxy::Impl {
   Result<void> wait_for_expected_peers(TimePoint deadline);
   // The lock is held, and may be released while waiting.
   Result<void> wait_for_minimal_peers(Lock& lock, std::string_view type);
-  Result<void> send_prepared(Lock& lock, const Message& message, std::vector<SessionId>& sessions,
+  Result<void> send_prepared(Lock& lock, const Message& message, SessionIds& sessions,
                              Waiter* waiter);
   Result<Replies> wait_for_replies(Lock& lock, Waiter& waiter, Deadline until);
   // Waits until something may have changed. `ask_at` is when the program is next asked whether to
@@ -115,6 +124,7 @@ class Proxy::Impl {
   [[nodiscard]] TimePoint first_ask() const;
   Result<void> check_open() const;
   [[nodiscard]] std::string missing_peers() const;
+  [[nodiscard]] std::string strangers_hint() const;
 
   ProxyOptions options_;
   std::uint64_t fork_generation_ = fork_generation();
@@ -209,10 +219,17 @@ void Proxy::Impl::listen_where_the_store_is() {
 std::string Proxy::Impl::missing_peers() const {
   std::vector<std::string> missing;
   for (const auto& [type, expected] : options_.expected_peers) {
-    const std::size_t there = router_->count(type);
+    const std::size_t there = router_->count_met(type);
     if (there < expected) missing.push_back(fmt::format("{} of {} '{}'", there, expected, type));
   }
   return fmt::format("{}", fmt::join(missing, ", "));
+}
+
+std::string Proxy::Impl::strangers_hint() const {
+  const std::uint64_t strangers = router_->counters().drivers.strangers;
+  if (strangers == 0) return "";
+  return fmt::format(
+      "; {} times somebody could not prove to belong here: is MUSTER_SECRET the same?", strangers);
 }
 
 Result<void> Proxy::Impl::wait_for_expected_peers(TimePoint deadline) {
@@ -224,10 +241,10 @@ Result<void> Proxy::Impl::wait_for_expected_peers(TimePoint deadline) {
     if (missing.empty()) return {};
     if (clock_.now() >= deadline) {
       return fail(Errc::discovery_incomplete,
-                  fmt::format("joining group '{}' as '{}': only {} found within {:.1f} s in {}",
+                  fmt::format("joining group '{}' as '{}': only {} found within {:.1f} s in {}{}",
                               options_.group, self_.name.view(), missing,
                               std::chrono::duration<double>(options_.join_timeout).count(),
-                              store_->description()));
+                              store_->description(), strangers_hint()));
     }
     if (auto ok = wait(lock, deadline, ask_at); !ok) return ok;
   }
@@ -287,14 +304,22 @@ Result<void> Proxy::Impl::wait(Lock& lock, Deadline until, TimePoint& ask_at) {
 }
 
 Result<std::optional<Message>> Proxy::Impl::receive_once(Timeout timeout) {
+  Result<std::optional<Message>> result(std::nullopt);  // without it, all bytes would be zeroed
+  if (auto ok = receive_into(*result, timeout); !ok) result = fail(std::move(ok).error());
+  return result;
+}
+
+Result<void> Proxy::Impl::receive_into(std::optional<Message>& message, Timeout timeout) {
+  Lock lock(mutex_);
+  // Often there is one, and then the clock need not be asked.
+  if (router_->pop(message)) return {};
   const Deadline until = deadline(timeout);
   TimePoint ask_at = first_ask();
-  Lock lock(mutex_);
   for (bool last_look = false;; last_look = until && clock_.now() >= *until) {
-    if (auto message = router_->pop()) return message;
-    if (auto ok = check_open(); !ok) return fail(ok.error());
-    if (last_look) return std::optional<Message>();
-    if (auto ok = wait(lock, until, ask_at); !ok) return fail(ok.error());
+    if (router_->pop(message)) return {};
+    if (auto ok = check_open(); !ok) return ok;
+    if (last_look) return {};
+    if (auto ok = wait(lock, until, ask_at); !ok) return ok;
   }
 }
 
@@ -317,6 +342,7 @@ Result<Replies> Proxy::Impl::exchange(Send send, Timeout timeout) {
   Lock lock(mutex_);
   if (!sent) {
     router_->remove(waiter);
+    router_->give_back(waiter);
     return fail(sent.error());
   }
   return wait_for_replies(lock, waiter, deadline(timeout));
@@ -338,7 +364,10 @@ Result<Replies> Proxy::Impl::wait_for_replies(Lock& lock, Waiter& waiter, Deadli
     if (ok = wait(lock, until, ask_at); !ok) break;
   }
   router_->remove(waiter);
-  if (!ok && !waiter.done()) return fail(ok.error());
+  if (!ok && !waiter.done()) {
+    router_->give_back(waiter);
+    return fail(ok.error());
+  }
   return waiter.take();
 }
 
@@ -364,8 +393,8 @@ Result<void> Proxy::Impl::wait_for_minimal_peers(Lock& lock, std::string_view ty
   return {};
 }
 
-Result<void> Proxy::Impl::send_prepared(Lock& lock, const Message& message,
-                                        std::vector<SessionId>& sessions, Waiter* waiter) {
+Result<void> Proxy::Impl::send_prepared(Lock& lock, const Message& message, SessionIds& sessions,
+                                        Waiter* waiter) {
   TimePoint until{};
   TimePoint ask_at{};
   while (true) {
@@ -394,21 +423,20 @@ Result<void> Proxy::Impl::send_prepared(Lock& lock, const Message& message,
   }
 }
 
-Result<std::vector<SessionId>> Proxy::Impl::isend(Message message, Waiter* waiter) {
+Result<SessionIds> Proxy::Impl::isend(Message& message, Waiter* waiter) {
   Lock lock(mutex_);
   if (auto ok = router_->prepare(message); !ok) return fail(ok.error());
   if (options_.rejoin.enabled) {
     if (auto ok = wait_for_minimal_peers(lock, router_->type_of(message.destination)); !ok)
       return fail(ok.error());
   }
-  std::vector<SessionId> sessions;
+  SessionIds sessions;
   if (auto ok = send_prepared(lock, message, sessions, waiter); !ok) return fail(ok.error());
   return sessions;
 }
 
-Result<std::vector<SessionId>> Proxy::Impl::iscatter(const Tag& tag, SessionType type,
-                                                     const DestinationBodies& destinations,
-                                                     Waiter* waiter) {
+Result<SessionIds> Proxy::Impl::iscatter(const Tag& tag, SessionType type,
+                                         const DestinationBodies& destinations, Waiter* waiter) {
   std::vector<Message> messages;
   Lock lock(mutex_);
   // Nothing is sent when anything is wrong with any of them.
@@ -420,8 +448,9 @@ Result<std::vector<SessionId>> Proxy::Impl::iscatter(const Tag& tag, SessionType
     message.body = body;
     message.session_type = type;
     if (auto ok = router_->prepare(message); !ok) return fail(ok.error());
+    if (auto ok = router_->check_room(message); !ok) return fail(ok.error());
   }
-  std::vector<SessionId> sessions;
+  SessionIds sessions;
   for (const Message& message : messages) {
     if (auto ok = wait_for_minimal_peers(lock, router_->type_of(message.destination)); !ok)
       return fail(ok.error());
@@ -433,9 +462,8 @@ Result<std::vector<SessionId>> Proxy::Impl::iscatter(const Tag& tag, SessionType
   return sessions;
 }
 
-Result<std::vector<SessionId>> Proxy::Impl::ibroadcast(std::string_view peer_type, const Tag& tag,
-                                                       SessionType type, const Body& body,
-                                                       Waiter* waiter) {
+Result<SessionIds> Proxy::Impl::ibroadcast(std::string_view peer_type, const Tag& tag,
+                                           SessionType type, const Body& body, Waiter* waiter) {
   Lock lock(mutex_);
   if (auto ok = wait_for_minimal_peers(lock, peer_type); !ok) return fail(ok.error());
   const std::vector<Name> destinations = router_->names(peer_type);
@@ -454,7 +482,7 @@ Result<std::vector<SessionId>> Proxy::Impl::ibroadcast(std::string_view peer_typ
   message.tag_origin = tag.origin;
   message.body = body;
   message.session_type = type;
-  std::vector<SessionId> sessions;
+  SessionIds sessions;
   for (const Name& destination : destinations) {
     message.destination = destination;
     message.message_id = {};
@@ -470,14 +498,14 @@ Result<std::vector<SessionId>> Proxy::Impl::ibroadcast(std::string_view peer_typ
   return sessions;
 }
 
-Result<std::vector<SessionId>> Proxy::Impl::reply(const Message& message, Tag tag, Body body,
-                                                  Acknowledge acknowledge) {
+Result<SessionIds> Proxy::Impl::reply(const Message& message, Tag tag, Body body,
+                                      Acknowledge acknowledge) {
   Lock lock(mutex_);
   if (auto ok = check_open(); !ok) return fail(ok.error());
   const SessionStage before = router_->stage_of(message);
   auto reply = router_->make_reply(message, std::move(tag), std::move(body), acknowledge);
   if (!reply) return fail(reply.error());
-  std::vector<SessionId> sessions;
+  SessionIds sessions;
   if (auto ok = send_prepared(lock, *reply, sessions, nullptr); !ok) {
     if (!ok.error().is(Errc::pending)) router_->undo_reply(*reply, before);
     return fail(ok.error());
@@ -553,19 +581,20 @@ Result<Replies> Proxy::receive_by_id(std::span<const SessionId> sessions, Timeou
   return impl_->receive_by_id(sessions, timeout);
 }
 
-Result<std::vector<SessionId>> Proxy::isend(Message message) {
+Result<SessionIds> Proxy::isend(Message&& message) {
   if (auto ok = usable(); !ok) return fail(ok.error());
-  return impl_->isend(std::move(message));
+  return impl_->isend(message);
 }
+
+Result<SessionIds> Proxy::isend(const Message& message) { return isend(Message(message)); }
 
 Result<Replies> Proxy::send(Message message, Timeout timeout) {
   if (auto ok = usable(); !ok) return fail(ok.error());
-  return impl_->exchange([&](Waiter* waiter) { return impl_->isend(std::move(message), waiter); },
-                         timeout);
+  return impl_->exchange([&](Waiter* waiter) { return impl_->isend(message, waiter); }, timeout);
 }
 
-Result<std::vector<SessionId>> Proxy::iscatter(Tag tag, SessionType type,
-                                               const DestinationBodies& destinations) {
+Result<SessionIds> Proxy::iscatter(Tag tag, SessionType type,
+                                   const DestinationBodies& destinations) {
   if (auto ok = usable(); !ok) return fail(ok.error());
   return impl_->iscatter(tag, type, destinations);
 }
@@ -577,8 +606,8 @@ Result<Replies> Proxy::scatter(Tag tag, SessionType type, const DestinationBodie
       [&](Waiter* waiter) { return impl_->iscatter(tag, type, destinations, waiter); }, timeout);
 }
 
-Result<std::vector<SessionId>> Proxy::ibroadcast(std::string_view peer_type, Tag tag,
-                                                 SessionType type, Body body) {
+Result<SessionIds> Proxy::ibroadcast(std::string_view peer_type, Tag tag, SessionType type,
+                                     Body body) {
   if (auto ok = usable(); !ok) return fail(ok.error());
   return impl_->ibroadcast(peer_type, tag, type, body);
 }
@@ -591,14 +620,14 @@ Result<Replies> Proxy::broadcast(std::string_view peer_type, Tag tag, SessionTyp
       timeout);
 }
 
-Result<std::vector<SessionId>> Proxy::reply(const Message& message, Tag tag, Body body,
-                                            Acknowledge acknowledge) {
+Result<SessionIds> Proxy::reply(const Message& message, Tag tag, Body body,
+                                Acknowledge acknowledge) {
   if (auto ok = usable(); !ok) return fail(ok.error());
   return impl_->reply(message, std::move(tag), std::move(body), acknowledge);
 }
 
-Result<std::vector<SessionId>> Proxy::forward(const Message& message, Name destination, Tag tag,
-                                              std::optional<Body> body) {
+Result<SessionIds> Proxy::forward(const Message& message, Name destination, Tag tag,
+                                  std::optional<Body> body) {
   Message passed = message;
   passed.destination = std::move(destination);
   if (!tag.empty()) {

@@ -10,6 +10,7 @@
 #include "muster/base/result.h"
 #include "muster/comm/driver/driver.h"
 #include "muster/comm/message/message.h"
+#include "muster/comm/message/session_ids.h"
 #include "muster/comm/proxy/options.h"
 
 namespace muster::comm {
@@ -42,6 +43,8 @@ struct ProxyCounters {
 /// and does nothing when it is destroyed.
 class Proxy {
  public:
+  /// Returns when the expected peers have been met. Throws std::invalid_argument for options that
+  /// can never be right.
   [[nodiscard]] static Result<Proxy> join(ProxyOptions options);
 
   Proxy(Proxy&&) noexcept;
@@ -69,31 +72,31 @@ class Proxy {
   /// Sends without waiting for a reply. Returns the session; first, the sessions of messages that
   /// were kept while the peer was away and went out with this one. `Errc::pending` when the peer is
   /// away, whether or not the message was kept for it.
-  Result<std::vector<SessionId>> isend(Message message);
+  Result<SessionIds> isend(Message&& message);
+  Result<SessionIds> isend(const Message& message);
   /// Sends and waits for the replies.
   Result<Replies> send(Message message, Timeout timeout = {});
 
   using DestinationBodies = std::vector<std::pair<Name, Body>>;
   /// A message of its own for each destination. Peers that are away (with rejoin enabled) have no
   /// session in the result.
-  Result<std::vector<SessionId>> iscatter(Tag tag, SessionType type,
-                                          const DestinationBodies& destinations);
+  Result<SessionIds> iscatter(Tag tag, SessionType type, const DestinationBodies& destinations);
   Result<Replies> scatter(Tag tag, SessionType type, const DestinationBodies& destinations,
                           Timeout timeout = {});
 
   /// One message for all peers of a type. The session is returned once for each of them.
-  Result<std::vector<SessionId>> ibroadcast(std::string_view peer_type, Tag tag, SessionType type,
-                                            Body body = {});
+  Result<SessionIds> ibroadcast(std::string_view peer_type, Tag tag, SessionType type,
+                                Body body = {});
   Result<Replies> broadcast(std::string_view peer_type, Tag tag, SessionType type, Body body = {},
                             Timeout timeout = {});
 
   /// Answers `message` in its session; with `Acknowledge::yes` only says that it arrived. An empty
   /// tag keeps the tag of the message. `Errc::session_closed` when the session has ended.
-  Result<std::vector<SessionId>> reply(const Message& message, Tag tag = {}, Body body = {},
-                                       Acknowledge acknowledge = Acknowledge::no);
+  Result<SessionIds> reply(const Message& message, Tag tag = {}, Body body = {},
+                           Acknowledge acknowledge = Acknowledge::no);
   /// Passes a message on within its session; its tag and body too, unless others are given.
-  Result<std::vector<SessionId>> forward(const Message& message, Name destination, Tag tag = {},
-                                         std::optional<Body> body = {});
+  Result<SessionIds> forward(const Message& message, Name destination, Tag tag = {},
+                             std::optional<Body> body = {});
 
   /// Memory for a body that is to be sent: on this host it is handed over without a copy.
   [[nodiscard]] Result<WritableBuffer> allocate(std::size_t bytes);

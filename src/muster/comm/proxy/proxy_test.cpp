@@ -185,6 +185,24 @@ TEST_F(ProxyTest, RefusesToJoinWithoutExpectedPeers) {
   EXPECT_TRUE(Proxy::join(options("learner", {})).error().is(Errc::peers_missing));
 }
 
+TEST_F(ProxyTest, RefusesOptionsThatCanNeverBeRight) {
+  auto no_group = options("learner", {{"actor", 1}});
+  no_group.group = "";
+  EXPECT_THROW(static_cast<void>(Proxy::join(no_group)), std::invalid_argument);
+  auto no_lease = options("learner", {{"actor", 1}});
+  no_lease.lease = 0s;
+  EXPECT_THROW(static_cast<void>(Proxy::join(no_lease)), std::invalid_argument);
+  EXPECT_THROW(
+      static_cast<void>(Proxy::join(options("learner", {{"actor", 1}}, std::string(2000, 'n')))),
+      std::invalid_argument);
+  auto unknown = options("learner", {{"actor", 1}});
+  unknown.driver_options = {{"zmq.protokol", "tcp"}};
+  const auto result = Proxy::join(unknown);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_NE(result.error().message().find("did you mean 'zmq.protocol'"), std::string::npos)
+      << result.error().message();
+}
+
 TEST_F(ProxyTest, EndsWaitsOfOtherThreadsWhenItCloses) {
   auto proxies = pair();
   auto waiting = std::async(std::launch::async, [&] { return proxies[0].receive_once(); });

@@ -128,11 +128,11 @@ void Pump::lead(std::unique_lock<std::mutex>& lock, Deadline deadline) {
   const Deadline until =
       earlier(earlier(deadline, router_.next_wakeup()), clock_.now() + kLongestSleep);
   lock.unlock();
-  watch_drivers(until);
+  const TimePoint now = watch_drivers(until);
   lock.lock();
   router_.poll();
   poller_ = Poller::none;
-  last_lead_ = clock_.now();
+  last_lead_ = now;
   if (followers_ > 0) changed_.notify_all();
 }
 
@@ -146,7 +146,7 @@ bool Pump::uses_descriptors() const {
                      [](const Driver* driver) { return driver->data_fd() >= 0; });
 }
 
-void Pump::watch_drivers(Deadline deadline) {
+TimePoint Pump::watch_drivers(Deadline deadline) {
   const TimePoint start = clock_.now();
   const TimePoint spin_until =
       std::min(start + spin_.duration(), deadline.value_or(TimePoint::max()));
@@ -155,7 +155,7 @@ void Pump::watch_drivers(Deadline deadline) {
       if (any_ready() || nudged_.load(std::memory_order_relaxed)) {
         nudged_.store(false, std::memory_order_relaxed);
         spin_.hit();
-        return;
+        return now;
       }
       pause_cpu();
     }
@@ -173,6 +173,7 @@ void Pump::watch_drivers(Deadline deadline) {
   }
   doorbell_.awake();
   nudged_.store(false, std::memory_order_relaxed);
+  return clock_.now();
 }
 
 void Pump::wait_until_nobody_waits(std::unique_lock<std::mutex>& lock) {

@@ -58,7 +58,8 @@ class Pump {
   enum class Poller : std::uint8_t { none, program, background };
 
   void lead(std::unique_lock<std::mutex>& lock, Deadline deadline);
-  void watch_drivers(Deadline deadline);
+  // Until something may have arrived or the deadline has come. Returns about when that was.
+  TimePoint watch_drivers(Deadline deadline);
   [[nodiscard]] bool any_ready() const;
   [[nodiscard]] bool uses_descriptors() const;
   void run(const std::stop_token& stop);

@@ -29,6 +29,12 @@ bool only_from_its_host(std::string_view address) {
 
 bool is_reply(const Message& message) { return message.session_stage != SessionStage::request; }
 
+Error cache_full(const Name& peer, std::size_t length) {
+  return {
+      make_error_code(Errc::would_block),
+      fmt::format("peer '{}' is away, and its cache of {} messages is full", peer.view(), length)};
+}
+
 }  // namespace
 
 Router::Router(const Entry& self, RouterOptions options, const Clock& clock,
@@ -37,7 +43,6 @@ Router::Router(const Entry& self, RouterOptions options, const Clock& clock,
       options_(std::move(options)),
       clock_(clock),
       drivers_(std::move(drivers)),
-      ids_(self.instance),
       inbox_(options_.limits) {}
 
 bool Router::Member::has_retired(InstanceId instance) const {
@@ -89,7 +94,7 @@ std::optional<PeerId> Router::on_hello(const Entry& entry) {
 
 std::optional<PeerId> Router::admit(const Entry& entry) {
   auto& slot = members_[entry.name];
-  if (!slot) slot = std::make_unique<Member>(Member{entry.name, entry.type, {}, {}, 0, {}});
+  if (!slot) slot = std::make_unique<Member>(entry.name, entry.type);
   Member& member = *slot;
   if (member.has_retired(entry.instance)) return std::nullopt;
   const bool returns = member.lives > 0;
@@ -190,6 +195,7 @@ void Router::note_answers() {
     if (peer.state == State::gone) return true;
     if (!peer.driver->established(id)) return false;
     peer.answered = true;
+    peer.member->met = true;
     ++membership_version_;
     return true;
   });
@@ -256,7 +262,7 @@ void Router::report_lost(PeerId id) {
     } else {
       // A program that never asks must not make this grow: what is told late is told wrongly rather
       // than never.
-      if (lost_.size() >= SessionTable::kWindow) lost_.clear();
+      if (lost_.size() >= SessionTable::kMaxOpenTasks) lost_.clear();
       lost_[session].push_back(name);
     }
   }
@@ -317,6 +323,12 @@ InstanceId Router::instance_of(std::string_view name) const {
 
 std::size_t Router::count(std::string_view type) const { return names(type).size(); }
 
+std::size_t Router::count_met(std::string_view type) const {
+  return static_cast<std::size_t>(std::count_if(
+      members_.begin(), members_.end(),
+      [&](const auto& item) { return item.second->type == type && item.second->met; }));
+}
+
 std::vector<Name> Router::names(std::string_view type) const {
   std::vector<Name> result;
   for (const auto& [name, member] : members_) {
@@ -352,12 +364,12 @@ Result<void> Router::prepare(Message& message) {
   }
   if (auto ok = check_encodable(message); !ok) return ok;
   message.source = self_.name;
-  if (!message.session_id.valid()) message.session_id = ids_.next_session();
-  if (!message.message_id.valid()) message.message_id = ids_.next_message();
+  if (!message.session_id.valid()) message.session_id = {self_.instance, ++last_session_};
+  if (!message.message_id.valid()) message.message_id = {self_.instance, ++last_message_};
   return {};
 }
 
-Router::Step Router::try_send(const Message& message, std::vector<SessionId>& sessions) {
+Router::Step Router::try_send(const Message& message, SessionIds& sessions) {
   Member& member = *find(message.destination);
   if (there(member) == nullptr) return Step::away;
   const PeerId id = *member.current;
@@ -369,6 +381,8 @@ Router::Step Router::try_send(const Message& message, std::vector<SessionId>& se
     if (status == SendStatus::sent) {
       sessions.push_back(one.session_id);
       ++counters_.sent;
+    } else if (one.session_stage == SessionStage::request) {
+      sessions_.cancel(one, id);
     }
     return status;
   };
@@ -389,6 +403,14 @@ Router::Step Router::try_send(const Message& message, std::vector<SessionId>& se
   return status == SendStatus::sent ? Step::sent : step(status);
 }
 
+Result<void> Router::check_room(const Message& message) const {
+  const Member& member = *find(message.destination);
+  const RejoinOptions& rejoin = options_.rejoin;
+  if (there(member) != nullptr || !rejoin.enabled || !rejoin.cache_messages) return {};
+  if (member.kept.size() < rejoin.cache_length) return {};
+  return fail(cache_full(member.name, rejoin.cache_length));
+}
+
 Error Router::keep(const Message& message) {
   Member& member = *find(message.destination);
   const auto error = [](Errc errc, std::string text) {
@@ -404,11 +426,7 @@ Error Router::keep(const Message& message) {
         fmt::format("peer '{}' is away; the message was not kept, because messages are not cached",
                     member.name.view()));
   }
-  if (member.kept.size() >= options_.rejoin.cache_length) {
-    return error(Errc::would_block,
-                 fmt::format("peer '{}' is away, and its cache of {} messages is full",
-                             member.name.view(), options_.rejoin.cache_length));
-  }
+  if (auto room = check_room(message); !room) return room.error();
   const bool known = std::any_of(member.kept.begin(), member.kept.end(), [&](const Message& kept) {
     return kept.message_id == message.message_id;
   });
@@ -521,12 +539,24 @@ void Router::add(Waiter& waiter) {
 
 void Router::remove(Waiter& waiter) { std::erase(waiters_, &waiter); }
 
+void Router::give_back(Waiter& waiter) {
+  Replies replies = waiter.take();
+  for (Message& message : replies.messages) inbox_.push(std::move(message));
+  for (std::size_t i = 0; i < replies.lost.size(); ++i) {
+    lost_[waiter.lost_sessions()[i]].push_back(replies.lost[i]);
+  }
+}
+
 Deadline Router::next_wakeup() const {
-  Deadline earliest;
-  for (const Driver* const driver : drivers_) earliest = earlier(earliest, driver->next_wakeup());
-  if (departing_ == 0) return earliest;
-  for (const Peer& peer : peers_) earliest = earlier(earliest, peer.departs_at);
-  return earliest;
+  TimePoint earliest = TimePoint::max();
+  const auto consider = [&](const Deadline& due) {
+    if (due && *due < earliest) earliest = *due;
+  };
+  for (const Driver* const driver : drivers_) consider(driver->next_wakeup());
+  if (departing_ != 0) {
+    for (const Peer& peer : peers_) consider(peer.departs_at);
+  }
+  return earliest == TimePoint::max() ? Deadline() : Deadline(earliest);
 }
 
 ProxyCounters Router::counters() const {

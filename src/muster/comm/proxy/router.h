@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "muster/base/clock.h"
@@ -55,6 +56,8 @@ class Router final : public DriverSink {
   [[nodiscard]] Name type_of(std::string_view name) const;
   /// The life of a peer that is there or silent; 0 for none.
   [[nodiscard]] InstanceId instance_of(std::string_view name) const;
+  /// How many peers of a type have been there, if only for a moment.
+  [[nodiscard]] std::size_t count_met(std::string_view type) const;
   /// How many peers of a type are there.
   [[nodiscard]] std::size_t count(std::string_view type) const;
   [[nodiscard]] std::vector<Name> names(std::string_view type) const;
@@ -65,9 +68,11 @@ class Router final : public DriverSink {
 
   /// Fills in ids and source, and checks what can be checked before anything is sent.
   Result<void> prepare(Message& message);
+  /// Says when the peer is away and no more can be kept for it.
+  [[nodiscard]] Result<void> check_room(const Message& message) const;
   /// Tries to send one prepared message, after those that were kept for the peer. Appends the
   /// sessions of all that went out.
-  Step try_send(const Message& message, std::vector<SessionId>& sessions);
+  Step try_send(const Message& message, SessionIds& sessions);
   /// Keeps a message for a peer that is away. `Errc::pending` tells that it was kept or why it was
   /// not; `Errc::peer_connection` where rejoin is off.
   [[nodiscard]] Error keep(const Message& message);
@@ -91,10 +96,13 @@ class Router final : public DriverSink {
   /// Lets the drivers accept and notice departures.
   void control();
   [[nodiscard]] std::optional<Message> pop() { return inbox_.pop(); }
+  bool pop(std::optional<Message>& message) { return inbox_.pop(message); }
   [[nodiscard]] bool inbox_full() const { return inbox_.full(); }
   [[nodiscard]] std::size_t inbox_size() const { return inbox_.size(); }
   void add(Waiter& waiter);
   void remove(Waiter& waiter);
+  /// The call that waited ends with an error: what it got is there for the next one that asks.
+  void give_back(Waiter& waiter);
   /// When `poll` has something to do even if nothing arrives.
   [[nodiscard]] Deadline next_wakeup() const;
 
@@ -128,10 +136,13 @@ class Router final : public DriverSink {
     std::string reason = {};
   };
   struct Member {
+    Member(Name its_name, Name its_type) : name(std::move(its_name)), type(std::move(its_type)) {}
+
     Name name;
     Name type;
     std::optional<PeerId> current;
     std::deque<Message> kept;
+    bool met = false;                 // it has answered once
     std::size_t lives = 0;            // how often it was admitted
     std::vector<InstanceId> retired;  // earlier lives, which may not come back
 
@@ -159,7 +170,8 @@ class Router final : public DriverSink {
   RouterOptions options_;
   const Clock& clock_;
   std::vector<Driver*> drivers_;
-  IdSource ids_;
+  std::uint64_t last_session_ = 0;  // of those made here
+  std::uint64_t last_message_ = 0;
   Members members_;
   std::vector<Peer> peers_;  // by PeerId
   std::vector<PeerId> unwatched_;

@@ -72,7 +72,7 @@ class RouterTest : public testing::Test {
     message.tag = "do";
     message.destination = destination;
     message.body = Body::text(text);
-    std::vector<SessionId> sessions;
+    SessionIds sessions;
     EXPECT_TRUE(router_->prepare(message).has_value());
     if (router_->try_send(message, sessions) == Router::Step::away)
       last_error = router_->keep(message);
@@ -173,6 +173,34 @@ TEST_F(RouterTest, TellsAWaiterThatItsPeerDied) {
   EXPECT_TRUE(waiter.done());
   router.remove(waiter);
   EXPECT_EQ(waiter.take().lost, std::vector<Name>{"a"});
+}
+
+TEST_F(RouterTest, GivesBackWhatACallGotThatEndsWithAnError) {
+  Router& router = make();
+  router.update({entry("a", 10), entry("b", 11)});
+  auto sessions = request("a");
+  for (const auto& session : request("b")) sessions.push_back(session);
+  Waiter first(sessions);
+  router.add(first);
+  router.on_message(PeerId(0), reply_to(sessions[0]));
+  router.on_departure(PeerId(1), Departure::lost, "killed");
+  router.remove(first);
+  router.give_back(first);
+  Waiter second(sessions);
+  router.add(second);
+  EXPECT_TRUE(second.done());
+  router.remove(second);
+  const Replies replies = second.take();
+  EXPECT_EQ(replies.messages.size(), 1u);
+  EXPECT_EQ(replies.lost, std::vector<Name>{"b"});
+}
+
+TEST_F(RouterTest, RemembersAPeerThatCameAndLeftAtOnce) {
+  Router& router = make();
+  ASSERT_TRUE(router.on_hello(entry("a", 10)).has_value());
+  router.on_departure(PeerId(0), Departure::graceful, "left");
+  EXPECT_EQ(router.count("actor"), 0u);
+  EXPECT_EQ(router.count_met("actor"), 1u);
 }
 
 TEST_F(RouterTest, TellsItToWhoAsksLater) {

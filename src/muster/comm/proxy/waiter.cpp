@@ -55,7 +55,9 @@ bool Waiter::offer(Message& message) {
 }
 
 void Waiter::lose(const SessionId& session, const Name& peer) {
-  if (settle_one(session)) replies_.lost.push_back(peer);
+  if (!settle_one(session)) return;
+  replies_.lost.push_back(peer);
+  lost_sessions_.push_back(session);
 }
 
 std::vector<SessionId> Waiter::missing_sessions() const {

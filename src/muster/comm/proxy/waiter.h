@@ -29,6 +29,8 @@ class Waiter {
   /// Sessions of which something is missing, each once.
   [[nodiscard]] std::vector<SessionId> missing_sessions() const;
   [[nodiscard]] Replies take() { return std::move(replies_); }
+  /// The sessions of `Replies::lost`, in the same order.
+  [[nodiscard]] const std::vector<SessionId>& lost_sessions() const { return lost_sessions_; }
 
  private:
   struct Wanted {
@@ -42,6 +44,7 @@ class Waiter {
   std::vector<Wanted> wanted_;  // sorted by session
   std::size_t missing_;
   Replies replies_;
+  std::vector<SessionId> lost_sessions_;
 };
 
 }  // namespace muster::comm

@@ -19,7 +19,7 @@ bool SessionTable::Slot::waits_for_result() const {
 
 Result<void> SessionTable::open(const Message& request, PeerId peer) {
   Slot& slot = mine_[index(request.session_id, peer) % kWindow];
-  if (slot.holds(request.session_id, peer)) return {};  // sent again, as a cached message is
+  if (find_mine(request.session_id, peer) != nullptr) return {};  // sent again, as a cached one is
   if (open_tasks_ >= kMaxOpenTasks && request.session_type == SessionType::task) {
     return fail(
         Errc::would_block,
@@ -30,6 +30,14 @@ Result<void> SessionTable::open(const Message& request, PeerId peer) {
               SessionStage::request};
   if (request.session_type == SessionType::task) ++open_tasks_;
   return {};
+}
+
+void SessionTable::cancel(const Message& request, PeerId peer) {
+  Slot* const slot = find_mine(request.session_id, peer);
+  if (slot == nullptr || slot->stage != SessionStage::request) return;
+  if (slot->type == SessionType::task) --open_tasks_;
+  *slot = Slot{};
+  aside_.erase(Key{request.session_id, peer});
 }
 
 SessionStage SessionTable::stage_of(const Message& request) const {

@@ -32,6 +32,8 @@ class SessionTable {
 
   /// We send a request to `peer`.
   Result<void> open(const Message& request, PeerId peer);
+  /// The request could not be sent after all.
+  void cancel(const Message& request, PeerId peer);
   /// We reply. Refuses what the session does not allow; the caller sends only if this succeeds.
   Result<void> reply(const Message& reply);
   /// A reply could not be sent after all: the session is where it was before.

@@ -89,6 +89,14 @@ TEST(SessionTable, KeepsAnOpenTaskThroughAFloodOfNotifications) {
   EXPECT_EQ(table.open_tasks(), 0u);
 }
 
+TEST(SessionTable, ForgetsARequestThatCouldNotBeSent) {
+  SessionTable table;
+  ASSERT_TRUE(table.open(request(1), kPeer).has_value());
+  table.cancel(request(1), kPeer);
+  EXPECT_EQ(table.open_tasks(), 0u);
+  EXPECT_TRUE(table.lose(kPeer).empty());
+}
+
 TEST(SessionTable, NamesTheSessionsThatALostPeerOwes) {
   SessionTable table;
   ASSERT_TRUE(table.open(request(1), kPeer).has_value());

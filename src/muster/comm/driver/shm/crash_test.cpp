@@ -137,6 +137,37 @@ TEST(ShmCrash, TakesMemoryBackFromAKilledReceiver) {
   EXPECT_EQ(mappings_of("muster-ring"), 0u);
 }
 
+TEST(ShmFork, AChildThatLetsGoOfWhatItInheritedDoesNotDisturbItsParent) {
+  TestNode b("b");
+  TestNode c("c");
+  auto a = std::make_unique<TestNode>("a");
+  const PeerId to_b = a->connect(b);
+  const PeerId to_c = a->connect(c);
+  const std::string text(100'000, 'x');
+  ASSERT_EQ(a->driver().send(to_b, test_message(a->self(), 1, Body::text(text))), SendStatus::sent);
+  ASSERT_TRUE(run_until({a.get(), &b, &c}, [&] { return b.received.size() == 1; }));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    b.received.clear();
+    b.destroy_driver();
+    a.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const std::string other(100'000, 'y');
+  ASSERT_EQ(a->driver().send(to_c, test_message(a->self(), 2, Body::text(other))),
+            SendStatus::sent);
+  ASSERT_EQ(a->driver().send(to_b, test_message(a->self(), 3, Body::text("on"))), SendStatus::sent);
+  ASSERT_TRUE(run_until({a.get(), &b, &c},
+                        [&] { return b.received.size() == 2 && c.received.size() == 1; }));
+  EXPECT_EQ(b.received[0].body.text(), text);
+  EXPECT_TRUE(b.departed.empty());
+  b.driver().close();
+  ASSERT_TRUE(run_until({a.get()}, [&] { return !a->departed.empty(); }));
+}
+
 TEST(ShmCrash, IsNoticedAlthoughAChildOfTheDeadProcessHasItsSockets) {
   TestNode parent("parent");
   int grandchild_pipe[2];

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "muster/base/fork_guard.h"
 #include "muster/base/log.h"
 #include "muster/base/random.h"
 #include "muster/comm/driver/shm/shm_driver.h"
@@ -33,7 +34,7 @@ namespace {
 
 constexpr std::size_t kSmallestRing = std::size_t{64} << 10;
 // Of one peer before the next one has its turn.
-constexpr std::size_t kBatch = 256;
+constexpr std::size_t kBatch = 32;
 constexpr std::size_t kPollsBetweenTidying = 64;
 
 ShmOptions checked(ShmOptions options) {
@@ -66,6 +67,7 @@ ShmDriver::ShmDriver(DriverContext context, ShmOptions options, std::string addr
                            return peer.second.out && peer.second.out->blocks_under_way();
                          });
                        }} {
+  made_in_ = fork_generation();
   watch(listener_.get(), Source::listener);
 }
 
@@ -73,6 +75,8 @@ ShmDriver::~ShmDriver() { close(); }
 
 void ShmDriver::close() {
   if (std::exchange(closed_, true)) return;
+  // In a child, sockets and epoll are still those of the parent: letting go of them is all.
+  if (fork_generation() != made_in_) return;
   for (auto& [id, peer] : peers_) drop(peer, Farewell::closing);
   peers_.clear();
   arrivals_.clear();

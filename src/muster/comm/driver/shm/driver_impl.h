@@ -114,6 +114,7 @@ class ShmDriver final : public Driver {
   DriverCounters counters_;
   std::size_t polls_ = 0;
   bool closed_ = false;
+  std::uint64_t made_in_;  // which process, counted in forks
 
   Polled polled_;                     // only by the poller
   std::size_t first_polled_ = 0;      // only by the poller

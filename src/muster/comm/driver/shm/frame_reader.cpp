@@ -67,11 +67,11 @@ Result<void> FrameReader::read_body(ByteSpan rest) {
     return malformed(
         fmt::format("a body of {} bytes where {} are left", record_.total_bytes(), rest.size()));
   }
-  Buffer first = Buffer::copy_of(rest.first(record_.first_bytes));
   if (record_.more_bytes.empty()) {
-    record_.complete(std::move(first));
+    record_.complete_with_copy(rest.first(record_.first_bytes));
     return {};
   }
+  Buffer first = Buffer::copy_of(rest.first(record_.first_bytes));
   rest = rest.subspan(record_.first_bytes);
   std::vector<Buffer> more;
   more.reserve(record_.more_bytes.size());

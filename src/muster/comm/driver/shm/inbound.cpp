@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "muster/base/fork_guard.h"
 #include "muster/comm/errc.h"
 
 namespace muster::comm::shm {
@@ -24,6 +25,8 @@ class Inbound::Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   ~Lease() {
+    // A child that inherited the buffer through fork does not speak for its parent.
+    if (fork_generation() != made_in_) return;
     shared_->memory.slot(slot_).store(0, std::memory_order_seq_cst);
     RingIndices& indices = shared_->memory.indices();
     if (indices.writer_waits.load(std::memory_order_seq_cst) != 0 &&
@@ -36,6 +39,7 @@ class Inbound::Lease {
   std::shared_ptr<Shared> shared_;
   std::shared_ptr<const Mapping> segment_;
   std::uint32_t slot_;
+  std::uint64_t made_in_ = fork_generation();
 };
 
 Inbound::Inbound(const Entry& sender, Name self, LinkMemory memory, RemoteDoorbell sender_doorbell,

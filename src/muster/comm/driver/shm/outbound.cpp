@@ -39,6 +39,7 @@ Result<std::unique_ptr<Outbound>> Outbound::create(const Common& common, const E
 Outbound::Outbound(const Common& common, const Entry& peer, std::string address, LinkMemory memory)
     : common_(common),
       target_(peer.instance),
+      target_name_(peer.name),
       address_(std::move(address)),
       slots_(std::make_shared<SlotTable>(std::move(memory))),
       ring_(slots_->memory().indices(), slots_->memory().ring(), slots_->memory().ring_bytes()) {}
@@ -250,6 +251,7 @@ std::vector<Message> Outbound::undelivered() {
       break;
     }
     reader.message().source = common_.self.name;
+    reader.message().destination = target_name_;
     messages.push_back(std::move(reader.message()));
     left = left.subspan(*frame);
   }

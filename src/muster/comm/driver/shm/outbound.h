@@ -98,6 +98,7 @@ class Outbound {
 
   const Common& common_;
   InstanceId target_;
+  Name target_name_;
   std::string address_;
   std::shared_ptr<SlotTable> slots_;
   RingWriter ring_;

@@ -146,6 +146,8 @@ TEST(ShmDriver, ReturnsWhatAPeerDidNotTake) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(back[i].body, bodies[i]);
     EXPECT_EQ(back[i].message_id.number, i + 1);
+    EXPECT_EQ(back[i].source, "a");
+    EXPECT_EQ(back[i].destination, "b");
   }
 }
 

@@ -26,7 +26,7 @@ std::optional<std::uint32_t> SlotTable::take() {
 }
 
 bool SlotTable::released(std::uint32_t slot) {
-  if (memory_.slot(slot).load(std::memory_order_acquire) == 0 || abandoned_) return true;
+  if (memory_.slot(slot).load(std::memory_order_seq_cst) == 0 || abandoned_) return true;
   return detached_ && process_died();
 }
 

@@ -66,22 +66,49 @@ void use_curve_as_client(ZmqSocket& socket, const CurveKeys& keys) {
   socket.set(ZMQ_CURVE_SECRETKEY, keys.secret_key);
 }
 
+void use_password_as_server(ZmqSocket& socket) {
+  socket.set(ZMQ_ZAP_DOMAIN, as_bytes(kDomain));
+  socket.set(ZMQ_PLAIN_SERVER, 1);
+}
+
+void use_password_as_client(ZmqSocket& socket, std::string_view password) {
+  socket.set(ZMQ_PLAIN_USERNAME, as_bytes(kDomain));
+  socket.set(ZMQ_PLAIN_PASSWORD, as_bytes(password));
+}
+
 Result<ZapHandler> ZapHandler::open(const ZmqContext& context, const CurveKeys& keys) {
+  return open(context, Credentials{"CURVE", std::string(as_text(keys.public_key))});
+}
+
+Result<ZapHandler> ZapHandler::open(const ZmqContext& context, std::string password) {
+  return open(context, Credentials{"PLAIN", std::string(kDomain), std::move(password)});
+}
+
+Result<ZapHandler> ZapHandler::open(const ZmqContext& context, Credentials admitted) {
   auto socket = ZmqSocket::open(context, ZMQ_REP);
   if (!socket) return fail(socket.error());
   socket->set(ZMQ_LINGER, 0);
   if (auto ok = socket->bind(std::string(kZapEndpoint)); !ok) return fail(ok.error());
-  return ZapHandler(*std::move(socket), keys);
+  return ZapHandler(*std::move(socket), std::move(admitted));
+}
+
+bool ZapHandler::admits(const std::vector<std::string>& question) const {
+  // version, request id, domain, address, identity, mechanism, credentials
+  constexpr std::size_t kMechanism = 5;
+  if (question.size() != kMechanism + admitted_.size()) return false;
+  bool same = question[0] == "1.0" && question[2] == kDomain;
+  for (std::size_t i = 0; i < admitted_.size(); ++i) {
+    const std::string& given = question[kMechanism + i];
+    same = same && given.size() == admitted_[i].size() &&
+           sodium_memcmp(given.data(), admitted_[i].data(), given.size()) == 0;
+  }
+  return same;
 }
 
 void ZapHandler::serve() {
   while (const auto question = receive_strings(socket_)) {
-    // version, request id, domain, address, identity, mechanism, credentials
-    const auto& parts = *question;
-    const bool known = parts.size() == 7 && parts[0] == "1.0" && parts[2] == kDomain &&
-                       parts[5] == "CURVE" && parts[6].size() == admitted_.size() &&
-                       sodium_memcmp(parts[6].data(), admitted_.data(), admitted_.size()) == 0;
-    const std::string id = parts.size() > 1 ? parts[1] : "";
+    const bool known = admits(*question);
+    const std::string id = question->size() > 1 ? (*question)[1] : "";
     const std::array<std::string, 6> answer{
         "1.0", id, known ? "200" : "400", known ? "OK" : "not of this group", known ? "member" : "",
         ""};

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "muster/comm/driver/zmq/socket.h"
 
@@ -22,11 +24,16 @@ struct CurveKeys {
 void use_curve_as_server(ZmqSocket& socket, const CurveKeys& keys);
 void use_curve_as_client(ZmqSocket& socket, const CurveKeys& keys);
 
-/// Admits those whose key is ours. libzmq asks it through a socket of the same context (ZeroMQ RFC
-/// 27); it answers when it is served. Without it, libzmq would admit every key.
+/// Without a secret: proves to be the same user by a password (`user_key`), and encrypts nothing.
+void use_password_as_server(ZmqSocket& socket);
+void use_password_as_client(ZmqSocket& socket, std::string_view password);
+
+/// Admits those whose key or password is ours. libzmq asks it through a socket of the same context
+/// (ZeroMQ RFC 27); it answers when it is served. Without it, libzmq would admit every key.
 class ZapHandler {
  public:
   [[nodiscard]] static Result<ZapHandler> open(const ZmqContext& context, const CurveKeys& keys);
+  [[nodiscard]] static Result<ZapHandler> open(const ZmqContext& context, std::string password);
 
   [[nodiscard]] int fd() const { return socket_.fd(); }
   /// Answers all questions that are waiting.
@@ -35,11 +42,16 @@ class ZapHandler {
   void abandon() { socket_.abandon(); }
 
  private:
-  ZapHandler(ZmqSocket socket, const CurveKeys& keys)
-      : socket_(std::move(socket)), admitted_(keys.public_key) {}
+  // What libzmq must hand over for a member: mechanism, then all credentials.
+  using Credentials = std::vector<std::string>;
+
+  ZapHandler(ZmqSocket socket, Credentials admitted)
+      : socket_(std::move(socket)), admitted_(std::move(admitted)) {}
+  [[nodiscard]] static Result<ZapHandler> open(const ZmqContext& context, Credentials admitted);
+  [[nodiscard]] bool admits(const std::vector<std::string>& question) const;
 
   ZmqSocket socket_;
-  std::array<std::byte, 32> admitted_;
+  Credentials admitted_;
 };
 
 }  // namespace muster::comm

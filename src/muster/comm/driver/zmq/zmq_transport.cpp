@@ -12,6 +12,7 @@
 #include "muster/base/fork_guard.h"
 #include "muster/base/log.h"
 #include "muster/comm/driver/zmq/endpoint.h"
+#include "muster/comm/driver/zmq/user_key.h"
 #include "muster/comm/errc.h"
 
 namespace muster::comm {
@@ -81,6 +82,15 @@ Result<void> ZmqTransport::listen(const Security& security, const ZmqOptions& op
     zap_.emplace(*std::move(zap));
     if (auto ok = watch(zap_->fd(), kZap); !ok) return ok;
     use_curve_as_server(pull_, *keys_);
+  } else if (!security.insecure) {
+    auto key = user_key();
+    if (!key) return fail(key.error());
+    password_ = *std::move(key);
+    auto zap = ZapHandler::open(context_, password_);
+    if (!zap) return fail(zap.error());
+    zap_.emplace(*std::move(zap));
+    if (auto ok = watch(zap_->fd(), kZap); !ok) return ok;
+    use_password_as_server(pull_);
   }
   auto monitor =
       pull_.monitor(context_, "muster-pull", keys_ ? kStrangerEventsWithSecret : kStrangerEvents);
@@ -144,6 +154,7 @@ Result<ZmqTransport::Way> ZmqTransport::open_way(PeerId peer, const std::string&
   set_tcp_options(way.push);
   way.push.set(ZMQ_IPV6, address.starts_with("tcp://[") ? 1 : 0);
   if (keys_) use_curve_as_client(way.push, *keys_);
+  if (!password_.empty()) use_password_as_client(way.push, password_);
   auto monitor =
       way.push.monitor(context_, fmt::format("muster-way-{}", ++monitors_made_), kWayEvents);
   if (!monitor) return fail(monitor.error());
@@ -162,6 +173,8 @@ void ZmqTransport::disconnect(PeerId peer) {
 
 void ZmqTransport::close_way(Way& way) {
   if (way.connected) way.push.set(ZMQ_LINGER, kLingerMs);
+  // A forked child that inherited it would keep it watched.
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, way.monitor.fd(), nullptr);
   way.push.stop_monitor();
   way.push.close();
   way.monitor.close();

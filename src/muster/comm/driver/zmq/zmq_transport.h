@@ -70,6 +70,7 @@ class ZmqTransport final : public FrameTransport {
   std::uint64_t made_in_ = 0;  // fork generation
   ZmqContext context_;         // first, so that it ends after its sockets
   std::optional<CurveKeys> keys_;
+  std::string password_;  // empty with keys, and when anybody may come
   std::optional<ZapHandler> zap_;
   ZmqSocket pull_;
   ZmqSocket pull_monitor_;
