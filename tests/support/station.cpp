@@ -1,6 +1,7 @@
 #include "tests/support/station.h"
 
 #include <functional>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -78,6 +79,7 @@ bool step_until(const std::vector<Station*>& stations, const std::function<bool(
   while (!done()) {
     if (clock.now() > until) return false;
     for (Station* const station : stations) station->step();
+    std::this_thread::yield();  // a driver may need other threads to move on
   }
   return true;
 }
