@@ -138,7 +138,7 @@ std::byte* Outbound::reserve(std::size_t bytes) {
 
 void Outbound::publish(std::size_t bytes) {
   ring_.commit(bytes);
-  if (doorbell_) doorbell_->nudge();
+  if (doorbell_) doorbell_->ring();
 }
 
 // Whether the peer may get this much more before it has taken what is under way.
