@@ -2,28 +2,11 @@
 
 namespace muster {
 
-Buffer Buffer::copy_of(ByteSpan bytes) {
-  if (bytes.size() > kInline) {
-    auto owner = std::make_shared_for_overwrite<std::byte[]>(bytes.size());
-    std::memcpy(owner.get(), bytes.data(), bytes.size());
-    const std::span<std::byte> view(owner.get(), bytes.size());
-    return give(view, std::move(owner));
-  }
-  Buffer buffer;
-  buffer.size_ = bytes.size();
-  if (!bytes.empty()) std::memcpy(buffer.inline_.data(), bytes.data(), bytes.size());
-  return buffer;
-}
-
-void Buffer::assign(ByteSpan bytes) {
-  if (bytes.size() > kInline) {
-    *this = copy_of(bytes);
-    return;
-  }
-  owner_.reset();
-  terms_ = Terms::shared;
-  size_ = bytes.size();
-  if (!bytes.empty()) std::memcpy(inline_.data(), bytes.data(), bytes.size());
+Buffer Buffer::large_copy_of(ByteSpan bytes) {
+  auto owner = std::make_shared_for_overwrite<std::byte[]>(bytes.size());
+  std::memcpy(owner.get(), bytes.data(), bytes.size());
+  const std::span<std::byte> view(owner.get(), bytes.size());
+  return give(view, std::move(owner));
 }
 
 Buffer Buffer::take(std::vector<std::byte> bytes) {

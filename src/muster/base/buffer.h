@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,31 @@ using ByteSpan = std::span<const std::byte>;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// Copies bytes that were just written, as those of a message that is made and sent at once: up to
+/// 127 in pieces of at most 16, each of which lies within what was written at once. memcpy reads 32
+/// and overlapping pieces, and a processor that reads what was written in other pieces waits until
+/// it is in its cache. Returns the end of the copy.
+inline std::byte* copy_fresh(std::byte* to, const std::byte* from, std::size_t size) {
+  if (size >= 128) {
+    std::memcpy(to, from, size);
+    return to + size;
+  }
+  const auto piece = [&](auto bytes) {
+    if ((size & bytes) == 0) return;
+    std::memcpy(to, from, bytes);
+    to += bytes;
+    from += bytes;
+  };
+  piece(std::integral_constant<std::size_t, 64>());
+  piece(std::integral_constant<std::size_t, 32>());
+  piece(std::integral_constant<std::size_t, 16>());
+  piece(std::integral_constant<std::size_t, 8>());
+  piece(std::integral_constant<std::size_t, 4>());
+  piece(std::integral_constant<std::size_t, 2>());
+  piece(std::integral_constant<std::size_t, 1>());
+  return to;
+}
+
 /// Immutable bytes that are cheap to copy: up to `kInline` live inside, more are shared with an
 /// owner (heap memory, a received frame, a block of shared memory, a Python object). The owner
 /// lives as long as the last buffer that refers to it. Thread-safe to copy and read.
@@ -32,9 +58,22 @@ class Buffer {
   Buffer() = default;
 
   /// A copy of `bytes`.
-  [[nodiscard]] static Buffer copy_of(ByteSpan bytes);
+  [[nodiscard]] static Buffer copy_of(ByteSpan bytes) {
+    if (bytes.size() > kInline) return large_copy_of(bytes);
+    Buffer buffer;
+    buffer.put_inside(bytes);
+    return buffer;
+  }
   /// Becomes a copy of `bytes`; cheaper than assigning one.
-  void assign(ByteSpan bytes);
+  void assign(ByteSpan bytes) {
+    if (bytes.size() > kInline) {
+      *this = large_copy_of(bytes);
+      return;
+    }
+    owner_.reset();
+    terms_ = Terms::shared;
+    put_inside(bytes);
+  }
   /// Takes a vector over without copying its contents.
   [[nodiscard]] static Buffer take(std::vector<std::byte> bytes);
   /// Refers to `bytes`, which stay valid and unchanged while `owner` lives.
@@ -64,6 +103,12 @@ class Buffer {
 
  private:
   enum class Terms : unsigned char { shared, lent, given };
+
+  [[nodiscard]] static Buffer large_copy_of(ByteSpan bytes);
+  void put_inside(ByteSpan bytes) {
+    size_ = bytes.size();
+    copy_fresh(inline_.data(), bytes.data(), bytes.size());
+  }
 
   std::size_t size_ = 0;
   Terms terms_ = Terms::shared;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -21,6 +24,10 @@ void set_log_level(LogLevel level);
 /// may be called from any thread.
 using LogSink = std::function<void(LogLevel, std::string_view area, std::string_view text)>;
 void set_log_sink(LogSink sink);
+
+/// The last lines that were written here, wherever they went: up to `most`, oldest first. A
+/// thousand are kept, so that somebody far away can ask what happened.
+[[nodiscard]] std::vector<std::string> recent_log_lines(std::size_t most);
 
 template <class... Args>
 void log(LogLevel level, std::string_view area, fmt::format_string<Args...> format,

@@ -15,6 +15,20 @@ TEST(Name, ComparesByItsText) {
   EXPECT_EQ(Name(), Name(""));
 }
 
+TEST(Name, IsComparedByWhatItHoldsNow) {
+  Name first("actor");
+  Name second("learner");
+  const Name taken(std::move(first));
+  EXPECT_EQ(taken, Name("actor"));
+  const Name other(std::move(second));
+  EXPECT_EQ(first, second);  // NOLINT(bugprone-use-after-move): both are empty
+  first = "a name longer than any small string optimisation";
+  EXPECT_EQ(first, Name(first.str()));
+  EXPECT_NE(first, taken);
+  first = "learner";
+  EXPECT_EQ(first, other);
+}
+
 TEST(Name, SharesItsTextBetweenCopies) {
   const Name name("a name longer than any small string optimisation");
   const Name copy = name;
@@ -28,6 +42,21 @@ TEST(Name, HoldsTextsOfEveryLength) {
     EXPECT_EQ(name.view(), text);
     EXPECT_EQ(name.size(), size);
     EXPECT_EQ(name.empty(), size == 0);
+  }
+}
+
+TEST(Name, IsComparedWithTextsOfEveryLength) {
+  for (std::size_t size = 1; size < 2 * Name::kInline; ++size) {
+    std::string text(size, 'x');
+    const Name name(text);
+    EXPECT_TRUE(name == std::string_view(text));
+    EXPECT_FALSE(name == std::string_view(text).substr(1));
+    EXPECT_FALSE(name == std::string_view(text + 'x'));
+    for (char& letter : text) {
+      letter = 'y';
+      EXPECT_FALSE(name == std::string_view(text));
+      letter = 'x';
+    }
   }
 }
 

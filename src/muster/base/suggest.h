@@ -10,4 +10,8 @@ namespace muster {
 [[nodiscard]] std::string nearest(std::string_view text,
                                   const std::vector<std::string>& candidates);
 
+/// "; did you mean 'actor'?", to end a complaint with; empty when nothing is near.
+[[nodiscard]] std::string did_you_mean(std::string_view text,
+                                       const std::vector<std::string>& candidates);
+
 }  // namespace muster

@@ -11,5 +11,12 @@ TEST(Nearest, StaysSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest("zebra", {"learner", "worker"}), "");
 }
 
+TEST(Nearest, TakesTwoSwappedLettersAsOneMistake) { EXPECT_EQ(nearest("nmae", {"name"}), "name"); }
+
+TEST(DidYouMean, EndsAComplaint) {
+  EXPECT_EQ(did_you_mean("wrker", {"worker"}), "; did you mean 'worker'?");
+  EXPECT_EQ(did_you_mean("zebra", {"worker"}), "");
+}
+
 }  // namespace
 }  // namespace muster

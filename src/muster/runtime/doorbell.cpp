@@ -25,7 +25,7 @@ Word& word_of(const Mapping& page) { return *std::launder(reinterpret_cast<Word*
 // The page also counts rings that found the receiver awake but about to sleep: none is needed,
 // because `prepare` stores the state before the receiver looks for work a last time, and a ringer
 // publishes its work before it loads the state.
-void nudge_page(const Mapping& page, const FileDescriptor& socket, const std::string& socket_name) {
+void ring_page(const Mapping& page, const FileDescriptor& socket, const std::string& socket_name) {
   Word& word = word_of(page);
   if (word.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(Doorbell::Sleep::awake))
     return;
@@ -79,6 +79,7 @@ Doorbell::Doorbell(FileDescriptor page_fd, Mapping page, FileDescriptor socket,
       socket_name_(std::move(socket_name)) {}
 
 void Doorbell::prepare(Sleep how) {
+  prepared_ = how;
   word_of(page_).store(static_cast<std::uint32_t>(how), std::memory_order_seq_cst);
 }
 
@@ -87,10 +88,9 @@ void Doorbell::sleep(Deadline deadline) {
 }
 
 void Doorbell::awake() {
-  const auto before =
-      word_of(page_).exchange(static_cast<std::uint32_t>(Sleep::awake), std::memory_order_seq_cst);
-  // Still asleep: nobody rang. Otherwise a ring may lie in the socket, if that is where we slept.
-  if (before != static_cast<std::uint32_t>(Sleep::awake)) return;
+  word_of(page_).store(static_cast<std::uint32_t>(Sleep::awake), std::memory_order_seq_cst);
+  // A ring may lie in the socket, also a late one of an earlier sleep.
+  if (prepared_ != Sleep::on_fd) return;
   char rung[8];
   while (::recv(socket_.get(), rung, sizeof rung, MSG_DONTWAIT) >= 0) {
   }
@@ -98,7 +98,7 @@ void Doorbell::awake() {
 
 void Doorbell::ring() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  nudge_page(page_, socket_, socket_name_);
+  ring_page(page_, socket_, socket_name_);
 }
 
 RemoteDoorbell::RemoteDoorbell(Mapping page, std::shared_ptr<const FileDescriptor> socket,
@@ -134,9 +134,8 @@ Result<RemoteDoorbell> RemoteDoorbell::open(FileDescriptor page_fd, std::string 
 
 void RemoteDoorbell::ring() const {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  nudge();
+  ring_lightly();
 }
-
-void RemoteDoorbell::nudge() const { nudge_page(page_, *socket_, socket_name_); }
+void RemoteDoorbell::ring_lightly() const { ring_page(page_, *socket_, socket_name_); }
 
 }  // namespace muster

@@ -52,6 +52,7 @@ class Doorbell {
   Mapping page_;
   FileDescriptor socket_;
   std::string socket_name_;
+  Sleep prepared_ = Sleep::awake;
 };
 
 /// A doorbell of another process (or of this one), as a ringer holds it.
@@ -67,9 +68,11 @@ class RemoteDoorbell {
 
   /// Thread-safe. After the reason for the ring was published.
   void ring() const;
-  /// The same without the fence: misses a receiver that goes to sleep at this very moment. For
-  /// ringers with much to publish, who make one fence in the end and nudge again.
-  void nudge() const;
+  /// The same without the fence, which takes as long as it takes others to see what was published,
+  /// 100 ns while they look at it. For receivers that look for some microseconds after `prepare`
+  /// before they sleep: what was published becomes visible meanwhile. Should a ring be missed all
+  /// the same, a sleep must not be long.
+  void ring_lightly() const;
 
  private:
   RemoteDoorbell(Mapping page, std::shared_ptr<const FileDescriptor> socket,

@@ -33,6 +33,13 @@ std::string host_id() {
   return boot_id() + "/" + namespace_id("/proc/self/ns/net");
 }
 
+std::string host_name() {
+  std::string name(256, '\0');
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  name.resize(name.find('\0'));
+  return name;
+}
+
 std::string process_id() {
   // Drawn once per process: a pid can be used again, and a child must differ from its parent.
   static std::mutex mutex;

@@ -8,6 +8,9 @@ namespace muster {
 /// and network namespace. `MUSTER_HOST_ID` overrides it.
 [[nodiscard]] std::string host_id();
 
+/// What people call this host.
+[[nodiscard]] std::string host_name();
+
 /// Equal only within one process; differs after fork.
 [[nodiscard]] std::string process_id();
 

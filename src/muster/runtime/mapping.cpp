@@ -76,16 +76,23 @@ Mapping::~Mapping() {
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
-Result<FileDescriptor> create_memory_file(std::string_view label, std::size_t bytes) {
-  FileDescriptor fd(::memfd_create(std::string(label).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd) return fail(system_error(errno, "memfd_create"));
+Result<void> reserve_memory(int fd, std::size_t offset, std::size_t bytes) {
   // The kernel would take pages from everybody else, down to the last, before it refused.
   if (bytes > kSmall && bytes > available_memory()) {
     return fail(system_error(ENOMEM, fmt::format("reserve {} bytes of shared memory", bytes)));
   }
-  const int reserved = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
-  if (reserved != 0)
-    return fail(system_error(reserved, fmt::format("reserve {} bytes of shared memory", bytes)));
+  int reserved = EINTR;
+  while (reserved == EINTR) {
+    reserved = ::posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  }
+  if (reserved == 0) return {};
+  return fail(system_error(reserved, fmt::format("reserve {} bytes of shared memory", bytes)));
+}
+
+Result<FileDescriptor> create_memory_file(std::string_view label, std::size_t bytes) {
+  FileDescriptor fd(::memfd_create(std::string(label).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) return fail(system_error(errno, "memfd_create"));
+  if (auto ok = reserve_memory(fd.get(), 0, bytes); !ok) return fail(ok.error());
   // A peer that maps the file trusts its size.
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return fail(system_error(errno, "seal shared memory"));

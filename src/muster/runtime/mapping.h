@@ -44,6 +44,9 @@ class Mapping {
 /// later.
 [[nodiscard]] Result<FileDescriptor> create_memory_file(std::string_view label, std::size_t bytes);
 
+/// Reserves a part of a memory file that was made larger than what is in it.
+[[nodiscard]] Result<void> reserve_memory(int fd, std::size_t offset, std::size_t bytes);
+
 /// The size of a memory file that came from outside, if it can be trusted: made like those of
 /// `create_memory_file`, so that it cannot shrink under a mapping and all of its pages exist.
 [[nodiscard]] Result<std::size_t> memory_file_bytes(int fd);

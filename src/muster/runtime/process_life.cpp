@@ -2,14 +2,14 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <signal.h>
 #include <sstream>
 #include <string>
 
 #include <fmt/format.h>
+
+#include "muster/runtime/file_text.h"
 
 namespace muster {
 namespace {
@@ -20,8 +20,7 @@ struct Stat {
 };
 
 std::optional<Stat> stat_of(std::int64_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = file_text(fmt::format("/proc/{}/stat", pid));
   // The second field is the program's name in parentheses and may hold anything; the third is the
   // state, the 22nd the start.
   const auto name_end = text.rfind(')');
@@ -39,8 +38,12 @@ std::optional<Stat> stat_of(std::int64_t pid) {
 // The first thread of a process may end before the others: it is a zombie then, the process is not.
 bool has_other_threads(std::int64_t pid) {
   std::error_code error;
-  std::filesystem::directory_iterator threads(fmt::format("/proc/{}/task", pid), error);
-  return !error && std::distance(begin(threads), end(threads)) > 1;
+  std::filesystem::directory_iterator thread(fmt::format("/proc/{}/task", pid), error);
+  int count = 0;
+  // It may end under our eyes.
+  for (; !error && thread != std::filesystem::directory_iterator(); thread.increment(error))
+    ++count;
+  return count > 1;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -36,6 +37,18 @@ TEST(ProcessLife, CountsAZombieAsDead) {
   EXPECT_FALSE(process_runs(child, start));
   ::waitpid(child, nullptr, 0);
   EXPECT_FALSE(process_runs(child, start));
+}
+
+TEST(ProcessLife, MayBeAskedForWhileTheProcessEnds) {
+  for (int i = 0; i < 500; ++i) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) ::_exit(0);
+    const auto start = process_start(child);
+    const std::jthread reaper([child] { ::waitpid(child, nullptr, 0); });
+    while (start != 0 && process_runs(child, start)) {
+    }
+  }
 }
 
 }  // namespace

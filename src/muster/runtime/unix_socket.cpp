@@ -78,10 +78,16 @@ Result<FileDescriptor> connect_unix(std::string_view abstract_name) {
   return socket;
 }
 
-std::optional<FileDescriptor> accept_unix(const FileDescriptor& listener) {
-  FileDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (!socket) return std::nullopt;
-  return socket;
+Result<std::optional<FileDescriptor>> accept_unix(const FileDescriptor& listener) {
+  for (;;) {
+    FileDescriptor socket(
+        ::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket) return std::optional(std::move(socket));
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      return fail(system_error(errno, "accept a connection"));
+    }
+    if (errno != EINTR && errno != ECONNABORTED) return std::nullopt;
+  }
 }
 
 Result<PeerProcess> peer_process(const FileDescriptor& socket) {
@@ -117,6 +123,8 @@ PacketStatus send_packet(const FileDescriptor& socket, ByteSpan bytes, std::span
   return PacketStatus::done;
 }
 
+// The kernel drops descriptors for which there is no room, for ever. So a packet is looked at
+// first, and taken away only when all that it brings is here.
 PacketStatus receive_packet(const FileDescriptor& socket, std::size_t most, Packet& packet) {
   packet = {};
   packet.bytes.resize(most);
@@ -128,11 +136,19 @@ PacketStatus receive_packet(const FileDescriptor& socket, std::size_t most, Pack
     header.msg_iovlen = 1;
     header.msg_control = control.bytes.data();
     header.msg_controllen = control.bytes.size();
-    const ssize_t count = ::recvmsg(socket.get(), &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const ssize_t count =
+        ::recvmsg(socket.get(), &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (count > 0) {
       take_files(header, packet);
-      packet.truncated = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+      const bool files_missing = (header.msg_flags & MSG_CTRUNC) != 0;
+      if (files_missing && packet.files.size() < kMaxPacketFiles) {
+        packet = {};
+        return PacketStatus::starved;
+      }
+      packet.truncated = files_missing || (header.msg_flags & MSG_TRUNC) != 0;
       packet.bytes.resize(static_cast<std::size_t>(count));
+      while (::recv(socket.get(), nullptr, 0, MSG_DONTWAIT | MSG_TRUNC) < 0 && errno == EINTR) {
+      }
       return PacketStatus::done;
     }
     if (count < 0 && errno == EINTR) continue;

@@ -23,8 +23,9 @@ namespace muster {
 /// too many wait to be accepted there; try again.
 [[nodiscard]] Result<FileDescriptor> connect_unix(std::string_view abstract_name);
 
-/// The next connection, or nothing when none waits.
-[[nodiscard]] std::optional<FileDescriptor> accept_unix(const FileDescriptor& listener);
+/// The next connection, or nothing when none waits. A failure means that this process or host has
+/// no descriptor or memory left for it; it goes on waiting.
+[[nodiscard]] Result<std::optional<FileDescriptor>> accept_unix(const FileDescriptor& listener);
 
 struct PeerProcess {
   pid_t pid = 0;  ///< 0 when it has none that means something here
@@ -33,7 +34,12 @@ struct PeerProcess {
 /// Who connected, or listened, as the kernel knows it.
 [[nodiscard]] Result<PeerProcess> peer_process(const FileDescriptor& socket);
 
-enum class PacketStatus : std::uint8_t { done, would_block, ended };
+enum class PacketStatus : std::uint8_t {
+  done,
+  would_block,
+  ended,
+  starved,  ///< no descriptor is free for what the packet brings; it stays where it is
+};
 
 /// One packet, with up to `kMaxPacketFiles` descriptors. `ended` when the other side is gone.
 inline constexpr std::size_t kMaxPacketFiles = 4;

@@ -27,7 +27,7 @@ Connection connection() {
   const std::string name = fresh_name();
   made.listener = listen_unix(name).value();
   made.here = connect_unix(name).value();
-  made.there = accept_unix(made.listener).value();
+  made.there = accept_unix(made.listener).value().value();
   return made;
 }
 
