@@ -1,6 +1,6 @@
 #include "muster/comm/errc.h"
 
-#include <string>
+#include "muster/base/error_category.h"
 
 namespace muster::comm {
 namespace {
@@ -30,22 +30,20 @@ const char* text(Errc errc) {
     case Errc::forked: return "inherited through fork";
     case Errc::inbox_full: return "too many messages wait to be received";
     case Errc::interrupted: return "interrupted";
+    case Errc::rank_lost: return "a rank of the group is lost";
+    case Errc::mismatch: return "the ranks called different things";
+    case Errc::expelled: return "the group went on without this rank";
+    case Errc::cancelled: return "the call was given up";
+    case Errc::group_full: return "the group has no room";
+    case Errc::function_failed: return "a reduction function failed";
   }
   return "unknown communication error";
 }
 
-class Category final : public std::error_category {
- public:
-  [[nodiscard]] const char* name() const noexcept override { return "muster.comm"; }
-  [[nodiscard]] std::string message(int value) const override {
-    return text(static_cast<Errc>(value));
-  }
-};
-
 }  // namespace
 
 std::error_code make_error_code(Errc errc) {
-  static const Category category;
+  static const ErrorCategory<Errc> category("muster.comm", text);
   return {static_cast<int>(errc), category};
 }
 

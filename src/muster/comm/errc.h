@@ -31,6 +31,12 @@ enum class Errc {
   forked = 1106,              ///< used in a child process that inherited it through fork
   inbox_full = 1107,          ///< too many received messages wait for somebody to take them
   interrupted = 1108,         ///< the program asked a waiting call to end
+  rank_lost = 1200,           ///< a rank of the group died, fell silent or left
+  mismatch = 1201,            ///< the ranks of a group called different things
+  expelled = 1202,            ///< the group went on without this rank
+  cancelled = 1203,           ///< a call was given up, here or by another rank
+  group_full = 1204,          ///< more came than the group has ranks, or two for one rank
+  function_failed = 1205,     ///< the reduction function of a rank threw an exception
 };
 
 std::error_code make_error_code(Errc errc);

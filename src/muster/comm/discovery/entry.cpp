@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "muster/base/wall_clock.h"
 #include "muster/comm/errc.h"
 #include "muster/runtime/host.h"
 #include "muster/runtime/process_life.h"
@@ -74,6 +75,22 @@ Result<Entry> Entry::from_json(std::string_view text) {
   }
 }
 
+std::string whereabouts(const Entry& entry) {
+  if (entry.host == host_id()) {
+    return fmt::format("process {} on this host{}", entry.pid,
+                       entry.pid_namespace == pid_namespace() ? "" : ", in another pid namespace");
+  }
+  const auto network = entry.addresses.find("zmq");
+  return fmt::format("process {} on another host{}", entry.pid,
+                     network == entry.addresses.end() ? "" : fmt::format(" ({})", network->second));
+}
+
+Error name_taken(const Entry& entry, const std::string& group, const Entry& holder) {
+  return {make_error_code(Errc::refused),
+          fmt::format("{} took the name '{}' in group '{}'", whereabouts(holder), entry.name.view(),
+                      group)};
+}
+
 Entry local_entry(Name name, Name type) {
   return {.name = std::move(name),
           .type = std::move(type),
@@ -81,9 +98,7 @@ Entry local_entry(Name name, Name type) {
           .addresses = {},
           .host = host_id(),
           .process = process_id(),
-          .born = std::chrono::duration_cast<std::chrono::microseconds>(
-                      std::chrono::system_clock::now().time_since_epoch())
-                      .count(),
+          .born = wall_clock<std::chrono::microseconds>(),
           .pid = ::getpid(),
           .pid_start = process_start(::getpid()),
           .pid_namespace = pid_namespace()};

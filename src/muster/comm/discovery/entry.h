@@ -35,6 +35,12 @@ struct Entry {
   [[nodiscard]] static Result<Entry> from_json(std::string_view text);
 };
 
+/// Where the process of an entry is, seen from here: "process 4711 on this host".
+[[nodiscard]] std::string whereabouts(const Entry& entry);
+
+/// Why `entry` cannot be renewed in `group`: `holder` has its name.
+[[nodiscard]] Error name_taken(const Entry& entry, const std::string& group, const Entry& holder);
+
 /// An entry for this process with the identity fields filled in (host, process, pid) and a fresh
 /// instance.
 [[nodiscard]] Entry local_entry(Name name, Name type);

@@ -43,6 +43,10 @@ class Store {
 
   /// Ends a `wait_for_change` that is under way, or else the next one.
   virtual void interrupt() = 0;
+
+  /// Who uses it is about to leave: no call, not even one that is under way, waits for an answer
+  /// after the deadline, until another is set. Nothing to do for stores that never wait long.
+  virtual void hurry(TimePoint /*deadline*/) {}
 };
 
 }  // namespace muster::comm

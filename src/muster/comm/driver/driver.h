@@ -100,6 +100,8 @@ class Driver {
 
   /// Buffers that are only lent (Buffer::lend) are copied if they must outlive the call.
   virtual SendStatus send(PeerId peer, const Message& message) = 0;
+  /// Whether `send` may hold messages back, so that `next_wakeup` changes with it.
+  [[nodiscard]] virtual bool gathers() const { return false; }
   /// Hands over what was held back to be sent together.
   virtual void flush() = 0;
   /// True when nothing sent to `peer` is still on its way in this process or unacknowledged.

@@ -10,6 +10,8 @@
 #include "muster/comm/driver/inproc/inproc.h"
 #include "muster/comm/driver/option_reader.h"
 #include "muster/comm/driver/shm/shm_driver.h"
+#include "muster/comm/driver/ucx/load.h"
+#include "muster/comm/driver/ucx/ucx_driver.h"
 #include "muster/comm/driver/zmq/zmq_driver.h"
 #include "muster/comm/errc.h"
 
@@ -46,24 +48,44 @@ Result<ZmqOptions> parse_zmq_options(const DriverOptionTexts& texts) {
   return options;
 }
 
+Result<UcxOptions> parse_ucx_options(const DriverOptionTexts& texts) {
+  UcxOptions options;
+  OptionReader reader("ucx", texts);
+  reader.text("transports", options.transports);
+  reader.text("devices", options.devices);
+  if (auto ok = reader.finish(); !ok) return fail(ok.error());
+  return options;
+}
+
+bool always() { return true; }
+
 constexpr std::array kRows{
-    DriverRow{"inproc", "proxies of one process, nothing is copied", false,
+    DriverRow{"inproc", "proxies of one process, nothing is copied", false, true, always,
               [](const DriverContext& context, const DriverOptionTexts&) {
                 return make_inproc_driver(context);
               }},
-    DriverRow{"shm", "processes of one user on one host, through shared memory", false,
+    DriverRow{"shm", "processes of one user on one host, through shared memory", false, true,
+              always,
               [](const DriverContext& context,
                  const DriverOptionTexts& options) -> Result<std::unique_ptr<Driver>> {
                 auto parsed = parse_shm_options(options);
                 if (!parsed) return fail(parsed.error());
                 return make_shm_driver(context, *parsed);
               }},
-    DriverRow{"zmq", "processes on any hosts, over TCP or unix sockets", true,
+    DriverRow{"zmq", "processes on any hosts, over TCP or unix sockets", true, true, always,
               [](const DriverContext& context,
                  const DriverOptionTexts& options) -> Result<std::unique_ptr<Driver>> {
                 auto parsed = parse_zmq_options(options);
                 if (!parsed) return fail(parsed.error());
                 return make_zmq_driver(context, *parsed);
+              }},
+    DriverRow{"ucx", "processes on any hosts, over what UCX finds: RDMA, shared memory, TCP", true,
+              false, ucx_built,
+              [](const DriverContext& context,
+                 const DriverOptionTexts& options) -> Result<std::unique_ptr<Driver>> {
+                auto parsed = parse_ucx_options(options);
+                if (!parsed) return fail(parsed.error());
+                return make_ucx_driver(context, *parsed);
               }},
 };
 
@@ -78,6 +100,7 @@ Result<void> check_options(const DriverOptionTexts& options) {
   // Also of drivers that will not be needed: a mistake should not wait for the day they are.
   if (auto ok = parse_shm_options(options); !ok) return fail(ok.error());
   if (auto ok = parse_zmq_options(options); !ok) return fail(ok.error());
+  if (auto ok = parse_ucx_options(options); !ok) return fail(ok.error());
   return {};
 }
 
@@ -93,7 +116,8 @@ Result<std::vector<std::unique_ptr<Driver>>> make_drivers(std::string_view name,
   std::vector<std::string> names{"auto"};
   for (const DriverRow& row : kRows) {
     names.emplace_back(row.name);
-    if (name == "auto" ? row.between_hosts && host_only : row.name != name) continue;
+    const bool fits = row.automatic && !(row.between_hosts && host_only);
+    if (name == "auto" ? !fits : row.name != name) continue;
     auto driver = row.make(context, options);
     if (!driver) return fail(driver.error().within(fmt::format("driver '{}'", row.name)));
     drivers.push_back(*std::move(driver));

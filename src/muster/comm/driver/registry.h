@@ -19,6 +19,10 @@ struct DriverRow {
   std::string_view summary;
   /// True when it reaches processes on other hosts.
   bool between_hosts;
+  /// True when `auto` may choose it; else it is used when it is named.
+  bool automatic;
+  /// Whether this build has it.
+  bool (*built)();
   Result<std::unique_ptr<Driver>> (*make)(const DriverContext& context,
                                           const DriverOptionTexts& options);
 };

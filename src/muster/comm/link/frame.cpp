@@ -148,7 +148,7 @@ FrameReader::FrameReader(const Frame& frame, const FrameHeader& header, RecordDe
       rest_(frame.head.bytes().subspan(kFrameHeaderBytes)),
       records_left_(header.records) {}
 
-Result<bool> FrameReader::next(Message& message) {
+Result<bool> FrameReader::next() {
   if (records_left_ == 0) return finish_frame();
   --records_left_;
   const auto length = RecordDecoder::length(rest_);
@@ -156,7 +156,18 @@ Result<bool> FrameReader::next(Message& message) {
   if (auto ok = decoder_.decode(rest_.first(*length), record_); !ok)
     return fail(std::move(ok).error());
   rest_ = rest_.subspan(*length);
-  auto first = buffer(record_.first_bytes);
+  if (auto ok = read_body(); !ok) return fail(std::move(ok).error());
+  return true;
+}
+
+Result<void> FrameReader::read_body() {
+  const std::uint64_t size = record_.first_bytes;
+  if (size <= Buffer::kInline && size <= rest_.size() && record_.more_bytes.empty()) {
+    record_.complete_with_copy(rest_.first(size));
+    rest_ = rest_.subspan(size);
+    return {};
+  }
+  auto first = buffer(size);
   if (!first) return fail(std::move(first).error());
   std::vector<Buffer> more;
   more.reserve(record_.more_bytes.size());
@@ -165,8 +176,8 @@ Result<bool> FrameReader::next(Message& message) {
     if (!next) return fail(std::move(next).error());
     more.push_back(*std::move(next));
   }
-  message = std::move(record_).finish(*std::move(first), std::move(more));
-  return true;
+  record_.complete(*std::move(first), std::move(more));
+  return {};
 }
 
 Result<bool> FrameReader::finish_frame() const {
@@ -206,11 +217,10 @@ Result<DecodedFrame> decode_frame(const Frame& frame) {
   RecordDecoder decoder(header->source);
   FrameReader reader(frame, *header, decoder);
   while (true) {
-    Message message;
-    const auto more = reader.next(message);
+    const auto more = reader.next();
     if (!more) return fail(more.error());
     if (!*more) return decoded;
-    decoded.messages.push_back(std::move(message));
+    decoded.messages.push_back(std::move(reader.message()));
   }
 }
 

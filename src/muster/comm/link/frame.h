@@ -78,12 +78,14 @@ class FrameReader {
  public:
   FrameReader(const Frame& frame, const FrameHeader& header, RecordDecoder& decoder);
 
-  /// Reads the next message into `message`; false at the end. After a failure there is nothing more
-  /// to read.
-  [[nodiscard]] Result<bool> next(Message& message);
+  /// Reads the next message; false at the end. After a failure there is nothing more to read.
+  [[nodiscard]] Result<bool> next();
+  /// What `next` read, without names, to be moved from here: every move of a message costs.
+  [[nodiscard]] Message& message() { return record_.message; }
 
  private:
   [[nodiscard]] Result<bool> finish_frame() const;
+  [[nodiscard]] Result<void> read_body();
   [[nodiscard]] Result<Buffer> buffer(std::uint64_t bytes);
 
   const Frame& frame_;

@@ -47,12 +47,16 @@ class FrameTransport {
   /// Where the frame came from that `receive` returned last, for people.
   [[nodiscard]] virtual std::string last_sender() const = 0;
   [[nodiscard]] virtual std::optional<TransportEvent> next_event() = 0;
+  /// Moves on what was sent and has not left, where somebody has to. Any thread, with the lock.
+  virtual void flush() {}
 
   /// A guess whether `receive` would return something.
   [[nodiscard]] virtual bool ready() const = 0;
   /// Readable when `receive` or `next_event` may have something. After that, both are to be called
   /// until they have nothing.
   [[nodiscard]] virtual int data_fd() const { return -1; }
+  /// When `receive` has something to do even if nothing arrives.
+  [[nodiscard]] virtual Deadline next_wakeup() const { return std::nullopt; }
 
   /// Senders that failed to prove themselves before any frame of theirs got through.
   [[nodiscard]] virtual std::uint64_t strangers() const { return 0; }

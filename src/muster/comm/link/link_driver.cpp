@@ -16,6 +16,8 @@ namespace {
 // How much one `poll` takes in, so that its caller gets a word in between.
 constexpr std::size_t kFramesPerPoll = 64;
 constexpr std::size_t kBytesPerPoll = std::size_t{4} << 20;
+// More of them would leave the cache before they are taken.
+constexpr std::size_t kMessagesPerPoll = 128;
 
 constexpr unsigned kPollsWithoutEvents = 16;
 
@@ -135,6 +137,7 @@ SendStatus LinkDriver::send(PeerId id, const Message& message) {
 }
 
 void LinkDriver::flush() {
+  transport_->flush();
   if (gathering_.empty()) return;
   const TimePoint now = context_.clock.now();
   for (const PeerId id : std::exchange(gathering_, {})) {
@@ -180,7 +183,10 @@ std::size_t LinkDriver::poll(DriverSink& sink, Intake intake) {
   bool drained = false;
   std::size_t bytes = 0;
   std::size_t frames = 0;
-  for (; frames < kFramesPerPoll && bytes < kBytesPerPoll && !closed_; ++frames) {
+  const auto enough = [&] {
+    return frames >= kFramesPerPoll || bytes >= kBytesPerPoll || delivered >= kMessagesPerPoll;
+  };
+  for (; !enough() && !closed_; ++frames) {
     auto frame = transport_->receive();
     if (!frame) {
       drained = true;
@@ -317,14 +323,14 @@ std::size_t LinkDriver::deliver(Peer& peer, DriverSink& sink, TimePoint now) {
     const Incoming::Held held = peer.link.take(now);
     FrameReader reader(held.frame, held.header, peer.decoder);
     while (!peer.buried) {
-      Message message;
-      const auto more = reader.next(message);
+      const auto more = reader.next();
       if (!more) {
         ++counters_.malformed;
         complaints_.warn(now, fmt::format("dropped the rest of a frame from '{}': {}",
                                           peer.entry.name.view(), more.error().message()));
       }
       if (!more || !*more) break;
+      Message& message = reader.message();
       message.source = peer.entry.name;
       message.destination = context_.self.name;
       sink.on_message(peer.id, std::move(message));

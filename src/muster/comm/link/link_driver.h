@@ -46,7 +46,10 @@ class LinkDriver final : public Driver {
     return backlog_.load(std::memory_order_relaxed) || transport_->ready();
   }
   std::size_t poll(DriverSink& sink, Intake intake) override;
-  [[nodiscard]] Deadline next_wakeup() const override { return due_; }
+  [[nodiscard]] bool gathers() const override { return true; }
+  [[nodiscard]] Deadline next_wakeup() const override {
+    return earlier(due_, transport_->next_wakeup());
+  }
   [[nodiscard]] int data_fd() const override { return transport_->data_fd(); }
 
   [[nodiscard]] DriverCounters counters() const override;

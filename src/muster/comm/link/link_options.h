@@ -37,9 +37,12 @@ struct LinkOptions {
   /// Messages that follow each other faster than this are gathered …
   Duration gather_below = std::chrono::microseconds(20);
   /// … for as long as this at most, …
-  Duration hold = std::chrono::microseconds(75);
+  Duration hold = std::chrono::microseconds(300);
   /// … or until they are as many bytes.
-  std::size_t batch_bytes = 32 * 1024;
+  std::size_t batch_bytes = 64 * 1024;
+  /// Bound of what is gathered, sent and not acknowledged, on top of `window_bytes`: a sender that
+  /// runs further ahead with small messages only moves them out of the caches.
+  std::size_t gathered_bytes = std::size_t{2} << 20;
 
   /// After so many received frames or bytes, or so much time, an ack goes out on its own. Each
   /// costs a few wake-ups on both sides.
@@ -48,6 +51,19 @@ struct LinkOptions {
   Duration ack_delay = std::chrono::milliseconds(3);
 
   LinkFaults faults;
+
+  /// For transports that lose nothing while they are connected (TCP, UCX): a reconnect makes the
+  /// link repeat at once, and repeating earlier would only fill a slow line with what is on its way
+  /// already.
+  [[nodiscard]] static LinkOptions for_lossless(std::size_t window, Duration silence) {
+    LinkOptions options;
+    options.window_bytes = window;
+    options.lease = silence;
+    options.connected_lease = 10 * silence;
+    options.retransmit_after = options.connected_lease;
+    options.retransmit_at_most = options.connected_lease;
+    return options;
+  }
 };
 
 }  // namespace muster::comm

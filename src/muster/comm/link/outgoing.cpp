@@ -9,7 +9,8 @@ namespace muster::comm {
 
 bool Outgoing::offer(const Message& message, TimePoint now) {
   const std::size_t bytes = batch_bytes(message, self_);
-  if (outstanding_ != 0 && outstanding_ + bytes > options_.window_bytes) {
+  if ((outstanding_ != 0 && outstanding_ + bytes > options_.window_bytes) ||
+      gathered_ >= options_.gathered_bytes) {
     flush();
     return false;
   }
@@ -36,6 +37,7 @@ void Outgoing::flush() {
                       .end = total_bytes_ + bytes,
                       .stamped = false});
   total_bytes_ += bytes;
+  gathered_ += unacked_.back().frame.head.size();
 }
 
 bool Outgoing::within_credit(const Numbered& numbered) const {
@@ -49,9 +51,12 @@ Outgoing::Numbered* Outgoing::next() {
   return &unacked_[next_];
 }
 
+bool Outgoing::filling_up() const {
+  return 2 * outstanding_ > options_.window_bytes || 2 * gathered_ > options_.gathered_bytes;
+}
+
 bool Outgoing::wants_ack(const Numbered& numbered) const {
-  return 2 * outstanding_ > options_.window_bytes &&
-         numbered.end - ack_wanted_ >= options_.window_bytes / 8;
+  return filling_up() && numbered.end - ack_wanted_ >= ack_step_;
 }
 
 void Outgoing::handed_over(TimePoint now) {
@@ -72,6 +77,7 @@ void Outgoing::on_ack(std::uint64_t ack, std::uint64_t credit, bool gap, TimePoi
   bool progress = false;
   while (!unacked_.empty() && unacked_.front().seq <= ack) {
     outstanding_ -= static_cast<std::size_t>(unacked_.front().end - unacked_.front().start);
+    gathered_ -= unacked_.front().frame.head.size();
     unacked_.pop_front();
     if (next_ > 0) --next_;
     progress = true;
@@ -117,8 +123,7 @@ std::vector<Message> Outgoing::unacknowledged() {
   for (const Numbered& numbered : unacked_) {
     const FrameHeader header{.kind = FrameKind::data, .source = self_, .records = numbered.records};
     FrameReader reader(numbered.frame, header, decoder);
-    Message message;
-    while (reader.next(message).value_or(false)) messages.push_back(std::move(message));
+    while (reader.next().value_or(false)) messages.push_back(std::move(reader.message()));
   }
   return messages;
 }

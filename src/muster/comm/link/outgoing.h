@@ -34,6 +34,7 @@ class Outgoing {
       : self_(self),
         options_(options),
         batch_(self),
+        ack_step_(std::min(options.window_bytes, options.gathered_bytes) / 8),
         enough_(std::min(options.batch_bytes, options.window_bytes / 4)) {}
 
   /// False when the window is full; try again after progress.
@@ -73,12 +74,14 @@ class Outgoing {
 
  private:
   [[nodiscard]] bool within_credit(const Numbered& numbered) const;
+  [[nodiscard]] bool filling_up() const;
   [[nodiscard]] TimePoint retransmit_at() const;
 
   InstanceId self_;
   const LinkOptions& options_;  // the link's
   Batch batch_;
-  std::size_t enough_;  // bytes at which a batch ends; several fit into either window
+  std::size_t ack_step_;  // bytes between frames that ask for an ack
+  std::size_t enough_;    // bytes at which a batch ends; several fit into either window
   TimePoint batch_began_;
   Deadline last_offer_;
 
@@ -88,6 +91,7 @@ class Outgoing {
   std::uint64_t handed_over_seq_ = 0;  // highest ever handed over
   std::uint64_t total_bytes_ = 0;      // of all frames ever numbered
   std::size_t outstanding_ = 0;
+  std::size_t gathered_ = 0;      // of those, bytes in the first parts of numbered frames
   std::uint64_t ack_wanted_ = 0;  // `end` of the last frame that asked to be acknowledged at once
   std::uint64_t credit_ = 0;
   std::uint64_t peer_window_ = 0;

@@ -48,7 +48,7 @@ Body Body::python(Buffer pickle, std::vector<Buffer> out_of_band) {
   return body;
 }
 
-std::size_t Body::size() const {
+std::size_t Body::size_of_all() const {
   std::size_t total = main_.size();
   for (std::size_t i = 1; i < buffer_count(); ++i) total += buffer(i).size();
   return total;

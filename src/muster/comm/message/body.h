@@ -69,7 +69,7 @@ class Body {
     return index == 0 ? main_ : extra_->out_of_band[index - 1];
   }
   /// All bytes of all buffers.
-  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] std::size_t size() const { return extra_ ? size_of_all() : main_.size(); }
 
   /// The contents as text; throws std::invalid_argument unless the body is text or JSON.
   [[nodiscard]] std::string_view text() const;
@@ -100,6 +100,7 @@ class Body {
   };
 
   Body(BodyType type, Buffer&& main) : type_(type), main_(std::move(main)) {}
+  [[nodiscard]] std::size_t size_of_all() const;
   void require_array(const DType& dtype) const;
 
   BodyType type_ = BodyType::bytes;

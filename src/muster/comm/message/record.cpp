@@ -1,5 +1,6 @@
 #include "muster/comm/message/record.h"
 
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -42,15 +43,13 @@ class Writer {
  public:
   explicit Writer(std::byte* out) : out_(out) {}
 
-  void bytes(const void* data, std::size_t size) {
-    if (size != 0) std::memcpy(out_, data, size);
-    out_ += size;
-  }
   template <class T>
   void value(const T& value) {
-    bytes(&value, sizeof value);
+    std::memcpy(out_, &value, sizeof value);
+    out_ += sizeof value;
   }
-  void text(std::string_view text) { bytes(text.data(), text.size()); }
+  void text(std::string_view text) { out_ = copy_fresh(out_, as_bytes(text).data(), text.size()); }
+  [[nodiscard]] std::byte* end() const { return out_; }
 
  private:
   std::byte* out_;
@@ -147,7 +146,7 @@ Result<void> decode_array(const Fixed& fixed, Reader& reader, Record& record) {
   record.shape.clear();
   for (unsigned i = 0; i < fixed.dimensions; ++i)
     record.shape.push_back(static_cast<std::int64_t>(reader.number()));
-  const std::string_view dtype_text = reader.text(fixed.dtype_bytes);
+  const std::string dtype_text(reader.text(fixed.dtype_bytes));
   if (record.body_type != BodyType::array) return {};
   auto dtype = DType::parse(dtype_text);
   if (!dtype) return fail(std::move(dtype).error());
@@ -157,8 +156,8 @@ Result<void> decode_array(const Fixed& fixed, Reader& reader, Record& record) {
   return {};
 }
 
-Name remembered(std::string_view text, Name& last) {
-  if (last.view() != text) last = Name(text);
+const Name& remembered(std::string_view text, Name& last) {
+  if (last != text) last = Name(text);
   return last;
 }
 
@@ -200,24 +199,23 @@ void encode_record(const Message& message, InstanceId sender, std::byte* out) {
   const bool is_array = message.body.type() == BodyType::array;
   const bool foreign_session = message.session_id.origin != sender;
   const bool foreign_message = message.message_id.origin != sender;
-  const Fixed fixed{
-      .record_bytes = static_cast<std::uint32_t>(record_bytes(message, sender)),
-      .flags = static_cast<std::uint8_t>((foreign_session ? kForeignSession : 0) |
-                                         (foreign_message ? kForeignMessage : 0)),
-      .session = static_cast<std::uint8_t>(static_cast<unsigned>(message.session_type) |
-                                           static_cast<unsigned>(message.session_stage) << 4u),
-      .body_type = static_cast<std::uint8_t>(message.body.type()),
-      .dtype_bytes = static_cast<std::uint8_t>(is_array ? message.body.dtype().str().size() : 0),
-      .tag_bytes = static_cast<std::uint16_t>(message.tag.size()),
-      .tag_origin_bytes = static_cast<std::uint16_t>(message.tag_origin.size()),
-      .dimensions = static_cast<std::uint16_t>(is_array ? message.body.shape().size() : 0),
-      .buffers = static_cast<std::uint16_t>(message.body.buffer_count()),
-      .session_number = message.session_id.number,
-      .message_number = message.message_id.number,
-      .first_bytes = message.body.buffer().size(),
-  };
-  Writer writer(out);
-  writer.value(fixed);
+  const auto at = [](std::uint64_t value, unsigned bit) { return value << bit; };
+  // A `Fixed`, put together in words: one made of bytes would be copied before it is in the cache.
+  // The first has the length, which is known at the end.
+  const std::uint64_t first =
+      at((foreign_session ? kForeignSession : 0) | (foreign_message ? kForeignMessage : 0), 32) |
+      at(static_cast<unsigned>(message.session_type) | static_cast<unsigned>(message.session_stage)
+                                                           << 4u,
+         40) |
+      at(static_cast<unsigned>(message.body.type()), 48) |
+      at(is_array ? message.body.dtype().str().size() : 0, 56);
+  Writer writer(out + sizeof first);
+  writer.value(at(message.tag.size(), 0) | at(message.tag_origin.size(), 16) |
+               at(is_array ? message.body.shape().size() : 0, 32) |
+               at(message.body.buffer_count(), 48));
+  writer.value(message.session_id.number);
+  writer.value(message.message_id.number);
+  writer.value(std::uint64_t{message.body.buffer().size()});
   if (foreign_session) writer.value(message.session_id.origin.value());
   if (foreign_message) writer.value(message.message_id.origin.value());
   for (std::size_t i = 1; i < message.body.buffer_count(); ++i)
@@ -228,17 +226,13 @@ void encode_record(const Message& message, InstanceId sender, std::byte* out) {
   }
   writer.text(message.tag);
   writer.text(message.tag_origin);
+  Writer(out).value(first | at(static_cast<std::uint64_t>(writer.end() - out), 0));
 }
 
 std::uint64_t Record::total_bytes() const {
   std::uint64_t total = first_bytes;
   for (const std::uint64_t bytes : more_bytes) total += bytes;
   return total;
-}
-
-Message Record::finish(Buffer&& first, std::vector<Buffer> more) && {
-  complete(std::move(first), std::move(more));
-  return std::move(message);
 }
 
 void Record::complete(Buffer&& first, std::vector<Buffer> more) {
@@ -279,6 +273,7 @@ Result<void> RecordDecoder::decode(ByteSpan bytes, Record& record) {
     return malformed(fmt::format("{} bytes are too few for a record", bytes.size()));
   Fixed fixed;
   std::memcpy(&fixed, bytes.data(), sizeof fixed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // it is not read again after the checks
   if (auto ok = check_fixed(fixed, bytes.size()); !ok) return ok;
   if (auto ok = decode_session(fixed, record.message); !ok) return ok;
   Reader reader(bytes.subspan(sizeof fixed));

@@ -26,6 +26,13 @@ inline constexpr std::size_t kMaxRecordBytes = 64 * 1024;
 /// Says what about a message cannot be put on the wire.
 [[nodiscard]] Result<void> check_encodable(const Message& message);
 
+/// Whether that has nothing to say, as of most messages.
+[[nodiscard]] inline bool plainly_encodable(const Message& message) {
+  return message.tag.size() <= kMaxTagBytes && message.tag_origin.size() <= kMaxTagBytes &&
+         message.body.buffer_count() == 1 && message.body.type() != BodyType::array &&
+         message.body.size() <= kMaxBodyBytes;
+}
+
 /// How many bytes `encode_record` writes. `sender` is the instance whose ids need not be spelled
 /// out.
 [[nodiscard]] std::size_t record_bytes(const Message& message, InstanceId sender);
@@ -48,10 +55,8 @@ struct Record {
     return index == 0 ? first_bytes : more_bytes[index - 1];
   }
   [[nodiscard]] std::uint64_t total_bytes() const;
-  /// Puts the body in place. The buffers have the announced sizes; `more` are those after the
-  /// first.
-  [[nodiscard]] Message finish(Buffer&& first, std::vector<Buffer> more = {}) &&;
-  /// The same where the message stays in the record, to be moved on from there only once.
+  /// Puts the body in place, so that the message can be moved on. The buffers have the announced
+  /// sizes; `more` are those after the first.
   void complete(Buffer&& first, std::vector<Buffer> more = {});
   /// The same with a copy of the only buffer.
   void complete_with_copy(ByteSpan only);
@@ -64,7 +69,8 @@ class RecordDecoder {
  public:
   explicit RecordDecoder(InstanceId sender) : sender_(sender) {}
 
-  /// `bytes` is one whole record. On failure `record` is unspecified.
+  /// `bytes` is one whole record. It may lie where the sender can still change it: everything is
+  /// read once, or copied before it is judged. On failure `record` is unspecified.
   [[nodiscard]] Result<void> decode(ByteSpan bytes, Record& record);
 
   /// The length that the record starting at `bytes` claims; fails when it cannot fit into `bytes`.

@@ -36,7 +36,8 @@ Message round_trip(const Message& message) {
   std::vector<Buffer> more;
   for (std::size_t i = 1; i < message.body.buffer_count(); ++i)
     more.push_back(message.body.buffer(i));
-  return std::move(record).finish(Buffer(message.body.buffer()), std::move(more));
+  record.complete(Buffer(message.body.buffer()), std::move(more));
+  return std::move(record.message);
 }
 
 void expect_same(const Message& a, const Message& b) {

@@ -148,8 +148,9 @@ const Name& DriverEndpoint::name() const { return proxy_.name(); }
 Result<void> DriverEndpoint::connect(const Name& peer, std::string_view address) {
   auto entry = Entry::from_json(address);
   if (!entry) {
-    return fail(Errc::socket_type, fmt::format("connect '{}': not an address of a driver: {}",
-                                               peer.view(), entry.error().message()));
+    return fail(Errc::socket_type,
+                fmt::format("connect '{}': '{}' is not what the 'address' of a driver gives: {}",
+                            peer.view(), address.substr(0, 80), entry.error().message()));
   }
   const Name own_name = entry->name;
   if (peers_->connect(peer, *std::move(entry)) && !proxy_.type_of(own_name).empty()) return {};

@@ -11,28 +11,30 @@ void Inbox::push(Message&& message) {
     replies_[message.session_id].push_back(first_ + slots_.size());
   }
   ++size_;
-  bytes_ += message.body.size();
   Slot& slot = slots_.append();
+  slot.bytes = message.body.size();
+  bytes_ += slot.bytes;
   slot.message = std::move(message);
   slot.taken = false;
 }
 
-bool Inbox::pop(std::optional<Message>& message) {
-  if (size_ == 0) return false;
+void Inbox::drop_front() {
   Slot& slot = slots_.front();  // never a taken one: those are dropped at once
   if (slot.message.session_stage != SessionStage::request) {
     const auto it = replies_.find(slot.message.session_id);
     it->second.pop_front();
     if (it->second.empty()) replies_.erase(it);
   }
-  remove(slot, message);
-  return true;
+  remove(slot);
 }
 
 // region take
 std::optional<Message> Inbox::take(const SessionId& session) {
-  std::optional<Message> message;
-  if (const auto sequence = find(session)) remove(slots_[*sequence - first_], message);
+  const auto sequence = find(session);
+  if (!sequence) return std::nullopt;
+  Slot& slot = slots_[*sequence - first_];
+  std::optional<Message> message(std::move(slot.message));
+  remove(slot);
   return message;
 }
 
@@ -51,12 +53,12 @@ std::optional<std::uint64_t> Inbox::find(const SessionId& session) {
 }
 // endregion
 
-void Inbox::remove(Slot& slot, std::optional<Message>& message) {
+// Its message was moved from, which leaves its session and stage.
+void Inbox::remove(Slot& slot) {
   if (slot.message.session_stage == SessionStage::request) --counter(slot.message.session_id);
   --size_;
-  bytes_ -= slot.message.body.size();
+  bytes_ -= slot.bytes;
   slot.taken = true;
-  message.emplace(std::move(slot.message));
   drop_taken_front();
 }
 

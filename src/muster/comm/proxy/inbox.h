@@ -30,18 +30,22 @@ class Inbox {
   void push(Message&& message);
   /// The oldest message.
   [[nodiscard]] std::optional<Message> pop() {
-    std::optional<Message> message;
-    pop(message);
+    if (size_ == 0) return std::nullopt;
+    std::optional<Message> message(std::move(front()));
+    drop_front();
     return message;
   }
-  /// The same where it is wanted, because every move of a message costs. False: there is none.
-  bool pop(std::optional<Message>& message);
+  /// The same in two steps, because every move of a message costs: the oldest message, which must
+  /// be there, is moved from, and then dropped.
+  [[nodiscard]] Message& front() { return slots_.front().message; }
+  void drop_front();
   /// The oldest message of a session.
   [[nodiscard]] std::optional<Message> take(const SessionId& session);
 
  private:
   struct Slot {
     Message message;
+    std::size_t bytes = 0;  // of its body, also when that was moved away
     bool taken = false;
   };
   using Filter = std::array<std::uint32_t, 4096>;
@@ -50,7 +54,7 @@ class Inbox {
     return filter_[std::hash<SessionId>{}(session) % filter_.size()];
   }
   std::optional<std::uint64_t> find(const SessionId& session);
-  void remove(Slot& slot, std::optional<Message>& message);
+  void remove(Slot& slot);
   void drop_taken_front();
 
   std::size_t max_messages_;

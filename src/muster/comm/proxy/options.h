@@ -40,12 +40,12 @@ struct ProxyOptions {
   /// Unique within the group; made from the type when empty.
   std::string name;
   /// "auto" (inproc in one process, shm on one host, zmq between hosts), or one driver for all
-  /// peers.
+  /// peers (also "ucx").
   std::string driver = "auto";
   /// Options of the drivers by name, such as {"zmq.host", "10.0.0.5"}; see docs/reference/proxy.md.
   std::map<std::string, std::string> driver_options;
-  /// Where peers find each other: empty or "file:PATH" on one host, "redis://HOST:PORT" between
-  /// hosts.
+  /// Where peers find each other: "file:PATH" on one host, "redis://HOST:PORT" between hosts. When
+  /// empty, MUSTER_DISCOVERY says it; else a folder of this user.
   std::string discovery;
   /// Instead of `discovery`: a store that the caller made.
   std::shared_ptr<Store> store;

@@ -52,6 +52,8 @@ class Proxy {
   ~Proxy();
 
   [[nodiscard]] const std::string& group() const;
+  /// As it joined, with what was made up or taken from the environment.
+  [[nodiscard]] const ProxyOptions& options() const;
   [[nodiscard]] const Name& type() const;
   [[nodiscard]] const Name& name() const;
   /// The peers that are there now, by type, sorted by name.

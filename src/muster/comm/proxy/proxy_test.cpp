@@ -1,5 +1,6 @@
 #include "muster/comm/proxy/proxy.h"
 
+#include <filesystem>
 #include <future>
 #include <sys/wait.h>
 #include <thread>
@@ -59,6 +60,11 @@ class ProxyTest : public testing::Test {
     result.destination = std::move(destination);
     result.body = Body::text(text);
     return result;
+  }
+
+  static std::size_t open_descriptors() {
+    const std::filesystem::directory_iterator descriptors("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(descriptors), end(descriptors)));
   }
 
   SteadyClock clock;
@@ -212,6 +218,34 @@ TEST_F(ProxyTest, EndsWaitsOfOtherThreadsWhenItCloses) {
   EXPECT_TRUE(waiting.get().error().is(Errc::closed));
   EXPECT_TRUE(asking.get().error().is(Errc::closed));
   EXPECT_TRUE(proxies[0].isend(message("worker")).error().is(Errc::closed));
+}
+
+TEST_F(ProxyTest, LetsGoOfEveryDescriptorWhenItCloses) {
+  for (const char* driver : {"auto", "shm", "zmq"}) {
+    const auto join_and_close = [&](const auto& check) {
+      auto a = options("master", {{"worker", 1}}, "master");
+      auto b = options("worker", {{"master", 1}}, "worker");
+      a.driver = b.driver = driver;
+      auto proxies = join_all({std::move(a), std::move(b)});
+      ASSERT_TRUE(proxies[0].isend(message("worker", "last")).has_value());
+      ASSERT_TRUE(proxies[1].receive_once(10s)->has_value());
+      for (Proxy& proxy : proxies) proxy.close();
+      check(proxies[0]);
+    };
+    join_and_close([](Proxy&) {});  // what stays for the whole process is made here
+    const std::size_t before = open_descriptors();
+    join_and_close([&](Proxy& proxy) {
+      EXPECT_EQ(open_descriptors(), before) << driver;
+      EXPECT_EQ(proxy.counters().sent, 1u);
+      EXPECT_TRUE(proxy.receive_once(1s).error().is(Errc::closed));
+      EXPECT_TRUE(proxy.isend(message("worker")).error().is(Errc::closed));
+      EXPECT_TRUE(proxy.send(message("worker")).error().is(Errc::closed));
+      EXPECT_TRUE(proxy.broadcast("worker", "x", SessionType::task).error().is(Errc::closed));
+      EXPECT_TRUE(proxy.allocate(10).error().is(Errc::closed));
+      EXPECT_TRUE(proxy.peers().empty());
+      proxy.close();
+    });
+  }
 }
 
 TEST_F(ProxyTest, TellsAWaiterThatItsPeerLeft) {

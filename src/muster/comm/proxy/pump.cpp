@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "muster/base/log.h"
+#include "muster/runtime/last_look.h"
+#include "muster/runtime/process_life.h"
 
 namespace muster::comm {
 namespace {
@@ -23,6 +25,14 @@ constexpr Duration kProgramIsActive = std::chrono::milliseconds(2);
 // and when the program does.
 constexpr Duration kLookAgain = std::chrono::milliseconds(3);
 constexpr Duration kLookAgainWhileLed = std::chrono::milliseconds(10);
+// A program that took in messages so often without sending one itself is being sent a stream. Then
+// each look takes a line of memory away from the sender, and messages are better taken several at a
+// time: looks are so many pauses of about 50 ns apart, more as long as each look finds several.
+constexpr std::uint32_t kStream = 32;
+constexpr int kFewestPauses = 8;
+constexpr int kMostPauses = 64;
+// Unless so many came at the last look: then the sender is ahead, and a pause only costs time.
+constexpr std::size_t kManyAtOnce = 16;
 // No sleep is longer: a lost wake-up would cost this much and not the job.
 constexpr Duration kLongestSleep = std::chrono::seconds(1);
 // How long the background thread may take to hand the polling over.
@@ -41,9 +51,9 @@ Result<void> add_to_epoll(int epoll, int fd, std::uint32_t events) {
 // of the old one would be taken for those of the next with its number.
 void forget_in_epoll(int epoll, int fd) { ::epoll_ctl(epoll, EPOLL_CTL_DEL, fd, nullptr); }
 
-void pause_cpu() {
+void pause_cpu(int times = 1) {
 #if defined(__x86_64__)
-  __builtin_ia32_pause();
+  for (int i = 0; i < times; ++i) __builtin_ia32_pause();
 #endif
 }
 
@@ -58,13 +68,17 @@ void poll_descriptors(pollfd* fds, nfds_t count, TimePoint until, TimePoint now)
 
 }  // namespace
 
-Pump::Pump(std::mutex& mutex, Router& router, std::vector<Driver*> drivers, Doorbell& doorbell,
+Pump::Pump(LightMutex& mutex, Router& router, std::vector<Driver*> drivers, Doorbell& doorbell,
            Duration max_spin)
     : mutex_(mutex),
       router_(router),
       drivers_(std::move(drivers)),
       doorbell_(doorbell),
-      spin_(max_spin) {}
+      spin_(max_spin),
+      gathers_(std::any_of(drivers_.begin(), drivers_.end(),
+                           [](const Driver* driver) { return driver->gathers(); })),
+      watches_memory_(std::any_of(drivers_.begin(), drivers_.end(),
+                                  [](const Driver* driver) { return driver->data_fd() < 0; })) {}
 
 Result<void> Pump::start() {
   data_epoll_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
@@ -97,7 +111,7 @@ void Pump::stop() {
   thread_.join();
 }
 
-void Pump::wait(std::unique_lock<std::mutex>& lock, Deadline deadline) {
+void Pump::wait(std::unique_lock<LightMutex>& lock, Deadline deadline) {
   if (poller_ == Poller::none) return lead(lock, deadline);
   const bool claims = poller_ == Poller::background;
   if (claims) {
@@ -112,26 +126,27 @@ void Pump::wait(std::unique_lock<std::mutex>& lock, Deadline deadline) {
   if (claims) until = std::max(until, now + kHandover);
   changed_.wait_until(lock, until);
   --followers_;
-  if (!claims) return;
-  --claimants_;
-  if (poller_ == Poller::none) lead(lock, deadline);
+  if (claims) --claimants_;
 }
 
-void Pump::lead(std::unique_lock<std::mutex>& lock, Deadline deadline) {
-  if (router_.poll() > 0) {
-    last_lead_ = clock_.now();
-    if (followers_ > 0) changed_.notify_all();
-    return;
+void Pump::lead(std::unique_lock<LightMutex>& lock, Deadline deadline) {
+  TimePoint now = clock_.now();
+  // No poll before the look: it might take in the very news that the caller waits for (room in a
+  // queue, say), and the caller would sleep without having tried again.
+  const bool streams = ++receipts_ > kStream && watches_memory_ && last_taken_ < kManyAtOnce;
+  if ((streams || !any_ready()) && !(deadline && *deadline <= now)) {
+    router_.flush();
+    poller_ = Poller::program;
+    const TimePoint until = *earlier(earlier(deadline, router_.next_wakeup()), now + kLongestSleep);
+    const int pauses = streams ? pauses_ : 1;
+    lock.unlock();
+    now = watch_drivers(now, until, pauses);
+    lock.lock();
+    poller_ = Poller::none;
   }
-  if (deadline && *deadline <= clock_.now()) return;
-  poller_ = Poller::program;
-  const Deadline until =
-      earlier(earlier(deadline, router_.next_wakeup()), clock_.now() + kLongestSleep);
-  lock.unlock();
-  const TimePoint now = watch_drivers(until);
-  lock.lock();
-  router_.poll();
-  poller_ = Poller::none;
+  last_taken_ = router_.poll();
+  pauses_ =
+      last_taken_ > 1 ? std::min(2 * pauses_, kMostPauses) : std::max(pauses_ / 2, kFewestPauses);
   last_lead_ = now;
   if (followers_ > 0) changed_.notify_all();
 }
@@ -146,10 +161,12 @@ bool Pump::uses_descriptors() const {
                      [](const Driver* driver) { return driver->data_fd() >= 0; });
 }
 
-TimePoint Pump::watch_drivers(Deadline deadline) {
-  const TimePoint start = clock_.now();
-  const TimePoint spin_until =
-      std::min(start + spin_.duration(), deadline.value_or(TimePoint::max()));
+TimePoint Pump::watch_drivers(TimePoint start, TimePoint deadline, int pauses) {
+  const TimePoint spin_until = std::min(start + spin_.duration(), deadline);
+  if (pauses > 1) {
+    pause_cpu(pauses);
+    if (any_ready()) return start;
+  }
   for (TimePoint now = start; now < spin_until; now = clock_.now()) {
     for (int i = 0; i < 16; ++i) {
       if (any_ready() || nudged_.load(std::memory_order_relaxed)) {
@@ -157,15 +174,16 @@ TimePoint Pump::watch_drivers(Deadline deadline) {
         spin_.hit();
         return now;
       }
-      pause_cpu();
+      pause_cpu(pauses);
     }
   }
   const bool by_descriptor = uses_descriptors();
   doorbell_.prepare(by_descriptor ? Doorbell::Sleep::on_fd : Doorbell::Sleep::on_word);
-  if (!any_ready() && !nudged_.load()) {
+  const auto stirs_after_all = [&] { return any_ready() || nudged_.load(); };
+  if (!(watches_memory_ ? last_look(stirs_after_all) : stirs_after_all())) {
     if (by_descriptor) {
       pollfd slot{data_epoll_.get(), POLLIN, 0};
-      poll_descriptors(&slot, 1, *deadline, clock_.now());
+      poll_descriptors(&slot, 1, deadline, clock_.now());
     } else {
       doorbell_.sleep(deadline);
     }
@@ -176,7 +194,7 @@ TimePoint Pump::watch_drivers(Deadline deadline) {
   return clock_.now();
 }
 
-void Pump::wait_until_nobody_waits(std::unique_lock<std::mutex>& lock) {
+void Pump::wait_until_nobody_waits(std::unique_lock<LightMutex>& lock) {
   constexpr Duration kNudgeAgain = std::chrono::milliseconds(1);
   while (poller_ != Poller::none || followers_ > 0) {
     nudge();
@@ -198,6 +216,8 @@ void Pump::wake_background() {
 }
 
 void Pump::after_send() {
+  receipts_ = 0;
+  if (!gathers_) return;
   const Deadline due = router_.next_wakeup();
   if (!due || background_until_ <= *due) return;
   background_until_ = *due;
@@ -211,21 +231,23 @@ void Pump::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) serve(lock);
 }
 
-void Pump::serve(std::unique_lock<std::mutex>& lock) {
+void Pump::serve(std::unique_lock<LightMutex>& lock) {
   watch_processes();
   const TimePoint now = clock_.now();
   const bool program_polls =
       poller_ == Poller::program || claimants_ > 0 || now - last_lead_ < kProgramIsActive;
   const bool polls = poller_ == Poller::none && !program_polls;
+  // What has arrived then stays where it is, so it must not end the sleep.
+  const bool full = router_.inbox_full();
   const Deadline due = router_.next_wakeup();
-  const TimePoint latest = now + (polls                        ? kLongestSleep
+  const TimePoint latest = now + (polls && !full               ? kLongestSleep
                                   : poller_ == Poller::program ? kLookAgainWhileLed
                                                                : kLookAgain);
   background_until_ = due ? std::min(*due, latest) : latest;
   const TimePoint until = background_until_;
   if (polls) poller_ = Poller::background;
   lock.unlock();
-  sleep_in_background(until, polls);
+  sleep_in_background(until, polls && !full);
   lock.lock();
   handle_control_events();
   const bool due_now = due && *due <= clock_.now();
@@ -242,7 +264,7 @@ void Pump::sleep_in_background(Deadline deadline, bool polling) {
   std::array<pollfd, 2> slots{pollfd{control_epoll_.get(), POLLIN, 0},
                               pollfd{data_epoll_.get(), POLLIN, 0}};
   if (polling) doorbell_.prepare(Doorbell::Sleep::on_fd);
-  if (!polling || !any_ready())
+  if (!polling || !last_look([&] { return any_ready(); }))
     poll_descriptors(slots.data(), polling ? 2 : 1, *deadline, clock_.now());
   if (polling) doorbell_.awake();
 }
@@ -256,12 +278,16 @@ void Pump::watch_processes() {
     forget_in_epoll(control_epoll_.get(), item.first);
     return true;
   });
-  for (const auto& [peer, pid] : watchable) {
-    FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
-    if (!process) {
-      if (errno == ESRCH) router_.process_exited(peer);
-      continue;  // the lease and the socket tell, if later
+  for (const auto& [peer, entry] : watchable) {
+    FileDescriptor process(
+        static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(entry.pid), 0)));
+    const bool exists = process || errno != ESRCH;
+    // After it was opened: the pid may be another's by now.
+    if (!exists || !process_runs(entry.pid, entry.pid_start)) {
+      router_.process_exited(peer);
+      continue;
     }
+    if (!process) continue;  // the lease and the socket tell, if later
     const int fd = process.get();
     if (add_to_epoll(control_epoll_.get(), fd, EPOLLIN).has_value())
       processes_.emplace(fd, std::pair(peer, std::move(process)));

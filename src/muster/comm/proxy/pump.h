@@ -16,6 +16,7 @@
 #include "muster/comm/proxy/spin.h"
 #include "muster/runtime/doorbell.h"
 #include "muster/runtime/fd.h"
+#include "muster/runtime/light_mutex.h"
 
 namespace muster::comm {
 
@@ -29,7 +30,7 @@ namespace muster::comm {
 /// sleeps.
 class Pump {
  public:
-  Pump(std::mutex& mutex, Router& router, std::vector<Driver*> drivers, Doorbell& doorbell,
+  Pump(LightMutex& mutex, Router& router, std::vector<Driver*> drivers, Doorbell& doorbell,
        Duration max_spin);
   Pump(const Pump&) = delete;
   Pump& operator=(const Pump&) = delete;
@@ -41,11 +42,11 @@ class Pump {
 
   /// Waits until something may have changed or the deadline has come: after every return the caller
   /// looks again. `lock` is held before and after.
-  void wait(std::unique_lock<std::mutex>& lock, Deadline deadline);
+  void wait(std::unique_lock<LightMutex>& lock, Deadline deadline);
 
   /// Sends every waiting thread back to its caller, which is not to wait again, and returns when
   /// none is left. The lock is held.
-  void wait_until_nobody_waits(std::unique_lock<std::mutex>& lock);
+  void wait_until_nobody_waits(std::unique_lock<LightMutex>& lock);
 
   /// Makes all waiting threads look again, and the background thread take up new processes to
   /// watch. The lock is held.
@@ -57,25 +58,31 @@ class Pump {
  private:
   enum class Poller : std::uint8_t { none, program, background };
 
-  void lead(std::unique_lock<std::mutex>& lock, Deadline deadline);
+  void lead(std::unique_lock<LightMutex>& lock, Deadline deadline);
   // Until something may have arrived or the deadline has come. Returns about when that was.
-  TimePoint watch_drivers(Deadline deadline);
+  // Between two looks there are `pauses`.
+  TimePoint watch_drivers(TimePoint start, TimePoint deadline, int pauses);
   [[nodiscard]] bool any_ready() const;
   [[nodiscard]] bool uses_descriptors() const;
   void run(const std::stop_token& stop);
-  void serve(std::unique_lock<std::mutex>& lock);
+  void serve(std::unique_lock<LightMutex>& lock);
   void sleep_in_background(Deadline deadline, bool polling);
   void wake_background();
   void watch_processes();
   void handle_control_events();
 
-  std::mutex& mutex_;
+  LightMutex& mutex_;
   Router& router_;
   std::vector<Driver*> drivers_;
   Doorbell& doorbell_;
   const SteadyClock clock_;
-  AdaptiveSpin spin_;  // only the poller
-  std::condition_variable changed_;
+  AdaptiveSpin spin_;           // only the poller
+  const bool gathers_;          // some driver holds messages back
+  const bool watches_memory_;   // what arrives for some driver shows in memory
+  std::uint32_t receipts_ = 0;  // waits since the program last sent, guarded by mutex_
+  std::size_t last_taken_ = 0;  // messages that the program's last wait took in, guarded by mutex_
+  int pauses_ = 1;              // between two looks at a stream, guarded by mutex_
+  std::condition_variable_any changed_;
   Poller poller_ = Poller::none;  // guarded by mutex_
   std::size_t followers_ = 0;     // threads that wait for the poller, guarded by mutex_
   std::size_t claimants_ = 0;  // of those, the ones that want to be the poller, guarded by mutex_

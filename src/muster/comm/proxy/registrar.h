@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -33,23 +35,31 @@ class Registrar {
   /// Registers, and fails if that does not work by the deadline or `interrupted` (which may be
   /// empty) says so.
   Result<void> start(TimePoint deadline, const std::function<bool()>& interrupted = {});
-  /// Takes the entry away, as far as the store answers. Idempotent.
+  /// Takes the entry away, as far as the store answers, and lets go of the store. Idempotent.
   void stop();
+  /// Asks the store now whether the name is still ours, from any thread. Reports to
+  /// `Listener::on_expelled` before it returns.
+  void verify();
 
  private:
   void run(const std::stop_token& stop);
   bool renew(TimePoint now);
-  void look();
+  // False when this one is out of the group.
+  bool look();
+  // Nothing when it has stopped; refused for ever once it was.
+  std::optional<Result<void>> put();
 
-  std::shared_ptr<Store> store_;
+  std::mutex mutex_;              // held while registering and leaving
+  std::shared_ptr<Store> store_;  // changed by `stop` only
   std::string group_;
   const Entry& self_;  // the proxy's, which outlives this
   Duration lease_;
   Listener listener_;
   SteadyClock clock_;
   TimePoint renew_at_;
-  bool reachable_ = true;  // for logging a change once
-  bool registered_ = false;
+  bool reachable_ = true;          // at the last renewal
+  bool registered_ = false;        // guarded by mutex_
+  std::optional<Error> expelled_;  // guarded by mutex_
   std::jthread thread_;
 };
 

@@ -4,28 +4,14 @@
 #include <iterator>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "muster/base/log.h"
-#include "muster/base/suggest.h"
 #include "muster/comm/errc.h"
 #include "muster/comm/message/record.h"
 #include "muster/comm/session/session.h"
 
 namespace muster::comm {
 namespace {
-
-// After the kernel says that a process is gone, what it had sent may take this long to come out of
-// the sockets.
-constexpr Duration kLastWords = std::chrono::milliseconds(50);
-// A silent peer is given up for good after this many leases: until then it may resume without loss.
-constexpr int kForgetAfterLeases = 20;
-
-// Another host's loopback address would lead to whoever listens there on this one.
-bool only_from_its_host(std::string_view address) {
-  return address.starts_with("tcp://127.") || address.starts_with("tcp://[::1]") ||
-         address.starts_with("ipc://");
-}
 
 bool is_reply(const Message& message) { return message.session_stage != SessionStage::request; }
 
@@ -41,203 +27,16 @@ Router::Router(const Entry& self, RouterOptions options, const Clock& clock,
                std::vector<Driver*> drivers)
     : self_(self),
       options_(std::move(options)),
-      clock_(clock),
       drivers_(std::move(drivers)),
+      members_(self, {options_.rejoin, options_.lease}, clock, drivers_, *this),
       inbox_(options_.limits) {}
 
-bool Router::Member::has_retired(InstanceId instance) const {
-  return std::find(retired.begin(), retired.end(), instance) != retired.end();
-}
+// ---- What becomes of the messages of a peer that leaves
 
-// ---- Membership
-
-void Router::update(const std::vector<Entry>& entries) {
-  std::vector<bool> seen(peers_.size());
-  for (const Entry& entry : entries) {
-    if (entry.name == self_.name) continue;
-    Member* const member = find(entry.name);
-    if (member != nullptr && member->current &&
-        peers_[member->current->value()].entry.instance == entry.instance) {
-      Peer& peer = peers_[member->current->value()];
-      peer.listed = true;
-      seen[member->current->value()] = true;
-      resume(peer);
-    } else if (const auto id = admit(entry)) {
-      peers_[id->value()].listed = true;
-    }
-  }
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    Peer& peer = peers_[i];
-    if (seen[i] || !peer.listed || peer.state != State::there || peer.departs_at) continue;
-    // Not yet: what it sent before it left may not have been taken.
-    ++departing_;
-    peer.departs_at = clock_.now() + kLastWords;
-    peer.fades = true;
-  }
-}
-
-std::optional<PeerId> Router::on_hello(const Entry& entry) {
-  if (entry.name == self_.name) return std::nullopt;
-  Member* const member = find(entry.name);
-  if (member != nullptr && member->current &&
-      peers_[member->current->value()].entry.instance == entry.instance) {
-    resume(peers_[member->current->value()]);
-    return member->current;
-  }
-  // A knock may have been on its way for longer than its sender lived.
-  if (member != nullptr && member->current &&
-      entry.born < peers_[member->current->value()].entry.born) {
-    return std::nullopt;
-  }
-  return admit(entry);
-}
-
-std::optional<PeerId> Router::admit(const Entry& entry) {
-  auto& slot = members_[entry.name];
-  if (!slot) slot = std::make_unique<Member>(entry.name, entry.type);
-  Member& member = *slot;
-  if (member.has_retired(entry.instance)) return std::nullopt;
-  const bool returns = member.lives > 0;
-  if (returns && options_.rejoin.enabled && member.lives > options_.rejoin.max_rejoins) {
-    log(LogLevel::error, "comm", "'{}' came back more than {} times and is not taken back",
-        entry.name.view(), options_.rejoin.max_rejoins);
-    member.retired.push_back(entry.instance);
-    return std::nullopt;
-  }
-  Driver* const driver = choose_driver(entry);
-  if (driver == nullptr) {
-    log(LogLevel::error, "comm",
-        "'{}' cannot be reached: it offers {}, and none of them works from here; "
-        "between hosts, set MUSTER_SECRET so that peers listen on the network",
-        entry.name.view(), fmt::join(entry.addresses, ", "));
-    return std::nullopt;
-  }
-  const PeerId id(static_cast<std::uint32_t>(peers_.size()));
-  if (auto connected = driver->connect(id, entry); !connected) {
-    log(LogLevel::warning, "comm", "connecting '{}': {}", entry.name.view(),
-        connected.error().message());
-    return std::nullopt;
-  }
-  if (member.current) depart(*member.current, Retire::yes, "a new process took its name");
-  peers_.push_back(Peer{.entry = entry, .member = &member, .driver = driver});
-  member.type = entry.type;
-  member.current = id;
-  ++member.lives;
-  if (returns) ++counters_.rejoins;
-  ++membership_version_;
-  unwatched_.push_back(id);
-  unanswered_.push_back(id);
-  note_answers();
-  return id;
-}
-
-Driver* Router::choose_driver(const Entry& entry) const {
-  for (Driver* const driver : drivers_) {
-    const std::string_view name = driver->name();
-    if (!entry.addresses.contains(std::string(name))) continue;
-    if (name == "inproc" && entry.process != self_.process) continue;
-    if (name == "shm" && entry.host != self_.host) continue;
-    if (entry.host != self_.host && only_from_its_host(entry.addresses.at(std::string(name))))
-      continue;
-    return driver;
-  }
-  return nullptr;
-}
-
-void Router::resume(Peer& peer) {
-  if (std::exchange(peer.fades, false)) {
-    peer.departs_at.reset();
-    --departing_;
-  }
-  if (peer.state != State::silent) return;
-  peer.state = State::there;
-  peer.departs_at.reset();
-  --departing_;
-  ++counters_.rejoins;
-  ++membership_version_;
-}
-
-void Router::silence(PeerId id, const std::string& why) {
-  Peer& peer = peers_[id.value()];
-  peer.state = State::silent;
-  peer.fades = false;
-  peer.reason = why;
-  if (!peer.departs_at) ++departing_;
-  peer.departs_at = clock_.now() + kForgetAfterLeases * options_.lease;
-  ++membership_version_;
-  report_lost(id);
-  log(LogLevel::info, "comm", "'{}': peer '{}' is silent: {}", self_.name.view(),
-      peer.member->name.view(), why);
-}
-
-void Router::process_exited(PeerId id) {
-  Peer& peer = peers_[id.value()];
-  if (peer.state == State::gone) return;
-  if (!peer.departs_at) ++departing_;
-  peer.departs_at = clock_.now() + kLastWords;
-  peer.fades = false;
-  peer.retire = Retire::yes;
-  peer.reason = "its process ended";
-}
-
-void Router::on_departure(PeerId id, Departure departure, const std::string& why) {
-  Peer& peer = peers_[id.value()];
-  if (peer.state == State::gone) return;
-  if (departure != Departure::silent) {
-    return depart(id, departure == Departure::reset ? Retire::no : Retire::yes, why);
-  }
-  if (peer.state == State::there) silence(id, why);
-}
-
-void Router::note_answers() {
-  std::erase_if(unanswered_, [&](PeerId id) {
-    Peer& peer = peers_[id.value()];
-    if (peer.state == State::gone) return true;
-    if (!peer.driver->established(id)) return false;
-    peer.answered = true;
-    peer.member->met = true;
-    ++membership_version_;
-    return true;
-  });
-}
-
-void Router::depart_when_due() {
-  if (departing_ == 0) return;
-  const TimePoint now = clock_.now();
-  for (std::size_t i = 0; i < peers_.size(); ++i) {
-    if (!peers_[i].departs_at || *peers_[i].departs_at > now) continue;
-    if (std::exchange(peers_[i].fades, false)) {
-      silence(PeerId(static_cast<std::uint32_t>(i)), "it left the group or its lease ran out");
-    } else {
-      depart(PeerId(static_cast<std::uint32_t>(i)), peers_[i].retire,
-             std::string(peers_[i].reason));
-    }
-  }
-}
-
-void Router::depart(PeerId id, Retire retire, const std::string& why) {
-  Peer& peer = peers_[id.value()];
-  if (peer.departs_at) --departing_;
-  peer.departs_at.reset();
-  peer.fades = false;
-  peer.state = State::gone;
-  peer.reason = why;
-  Member& member = *peer.member;
-  if (member.current == id) member.current.reset();
-  if (retire == Retire::yes) member.retired.push_back(peer.entry.instance);
-  ++membership_version_;
-  log(LogLevel::info, "comm", "'{}': peer '{}' is gone: {}", self_.name.view(), member.name.view(),
-      why);
-  keep_undelivered(id);
-  peer.driver->disconnect(id);
-  report_lost(id);
-}
-
-void Router::keep_undelivered(PeerId id) {
+void Router::on_leaving(const Peer& peer) {
   if (!options_.rejoin.enabled || !options_.rejoin.cache_messages) return;
-  Peer& peer = peers_[id.value()];
   auto& kept = peer.member->kept;
-  std::vector<Message> undelivered = peer.driver->take_undelivered(id);
+  std::vector<Message> undelivered = peer.driver->take_undelivered(peer.id);
   const std::size_t room =
       options_.rejoin.cache_length - std::min(kept.size(), options_.rejoin.cache_length);
   if (undelivered.size() > room) {
@@ -245,14 +44,31 @@ void Router::keep_undelivered(PeerId id) {
         undelivered.size() - room, peer.member->name.view(), options_.rejoin.cache_length);
     undelivered.erase(undelivered.begin(), undelivered.end() - static_cast<std::ptrdiff_t>(room));
   }
-  for (const Message& message : undelivered) kept_replies_ += is_reply(message) ? 1 : 0;
+  note_kept_replies(*peer.member, std::count_if(undelivered.begin(), undelivered.end(), is_reply));
   kept.insert(kept.begin(), std::make_move_iterator(undelivered.begin()),
               std::make_move_iterator(undelivered.end()));
 }
 
-void Router::report_lost(PeerId id) {
-  const Name& name = peers_[id.value()].member->name;
-  const auto sessions = sessions_.lose(id);
+void Router::on_forgotten(Member& member) {
+  if (!member.kept.empty()) {
+    log(LogLevel::warning, "comm", "'{}' did not come back: {} messages that were kept are dropped",
+        member.name.view(), member.kept.size());
+  }
+  owed_.erase(&member);
+}
+
+void Router::note_kept_replies(Member& member, std::ptrdiff_t more) {
+  member.kept_replies += static_cast<std::size_t>(more);
+  if (member.kept_replies == 0) {
+    owed_.erase(&member);
+  } else {
+    owed_.insert(&member);
+  }
+}
+
+void Router::on_lost(const Peer& peer) {
+  const Name& name = peer.member->name;
+  const auto sessions = sessions_.lose(peer.id, name);
   if (options_.faults.forget_lost_sessions) return;
   for (const SessionId& session : sessions) {
     const auto waiting = std::find_if(waiters_.begin(), waiters_.end(),
@@ -266,103 +82,28 @@ void Router::report_lost(PeerId id) {
       lost_[session].push_back(name);
     }
   }
+  for (Waiter* const waiter : waiters_) tell_lost(*waiter);
 }
 
-std::vector<std::pair<PeerId, std::int64_t>> Router::take_watchable() {
-  std::vector<std::pair<PeerId, std::int64_t>> watchable;
-  for (const PeerId id : unwatched_) {
-    const Entry& entry = peers_[id.value()].entry;
-    const bool visible = entry.host == self_.host && entry.pid_namespace == self_.pid_namespace &&
-                         entry.process != self_.process;
-    if (visible) watchable.emplace_back(id, entry.pid);
+void Router::tell_lost(Waiter& waiter) {
+  if (!sessions_.has_lost()) return;
+  for (const SessionId& session : waiter.missing_sessions()) {
+    while (waiter.wants(session)) {
+      const auto peer = sessions_.take_lost(session);
+      if (!peer) break;
+      waiter.lose(session, *peer);
+    }
   }
-  unwatched_.clear();
-  return watchable;
-}
-
-Router::Member* Router::find(std::string_view name) const {
-  if (last_found_ != nullptr && last_found_->name == name) return last_found_;
-  const auto it = members_.find(name);
-  if (it == members_.end()) return nullptr;
-  last_found_ = it->second.get();
-  return last_found_;
-}
-
-const Router::Peer* Router::there(const Member& member) const {
-  if (!member.current) return nullptr;
-  const Peer& peer = peers_[member.current->value()];
-  return peer.state == State::there ? &peer : nullptr;
-}
-
-bool Router::shown(const Member& member) const {
-  const Peer* const peer = there(member);
-  return peer != nullptr && peer->answered;
-}
-
-bool Router::is_gone(PeerId peer) const { return peers_[peer.value()].state == State::gone; }
-
-std::map<Name, std::vector<Name>> Router::peers() const {
-  std::map<Name, std::vector<Name>> result;
-  for (const auto& [name, member] : members_) {
-    if (shown(*member)) result[member->type].push_back(name);
-  }
-  for (auto& [type, names] : result) std::sort(names.begin(), names.end());
-  return result;
-}
-
-Name Router::type_of(std::string_view name) const {
-  const Member* const member = find(name);
-  return member == nullptr ? Name() : member->type;
-}
-
-InstanceId Router::instance_of(std::string_view name) const {
-  const Member* const member = find(name);
-  if (member == nullptr || !member->current) return {};
-  return peers_[member->current->value()].entry.instance;
-}
-
-std::size_t Router::count(std::string_view type) const { return names(type).size(); }
-
-std::size_t Router::count_met(std::string_view type) const {
-  return static_cast<std::size_t>(std::count_if(
-      members_.begin(), members_.end(),
-      [&](const auto& item) { return item.second->type == type && item.second->met; }));
-}
-
-std::vector<Name> Router::names(std::string_view type) const {
-  std::vector<Name> result;
-  for (const auto& [name, member] : members_) {
-    if (member->type == type && shown(*member)) result.push_back(name);
-  }
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
-std::string Router::known_names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, member] : members_) names.push_back(name.str());
-  std::sort(names.begin(), names.end());
-  if (names.empty()) return "no peer is known yet";
-  constexpr std::size_t kShown = 8;
-  const std::size_t more = names.size() > kShown ? names.size() - kShown : 0;
-  names.resize(names.size() - more);
-  return fmt::format("known: {}{}", fmt::join(names, ", "),
-                     more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 // ---- Sending
 
 Result<void> Router::prepare(Message& message) {
-  if (find(message.destination) == nullptr) {
-    std::vector<std::string> names;
-    for (const auto& [name, member] : members_) names.push_back(name.str());
-    const std::string meant = nearest(message.destination, names);
-    return fail(Errc::peers_missing,
-                fmt::format("no peer is named '{}'{}; {}", message.destination.view(),
-                            meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant),
-                            known_names()));
+  if (members_.find(message.destination) == nullptr)
+    return fail(Errc::peers_missing, members_.unknown(message.destination.view()));
+  if (!plainly_encodable(message)) {
+    if (auto ok = check_encodable(message); !ok) return ok;
   }
-  if (auto ok = check_encodable(message); !ok) return ok;
   message.source = self_.name;
   if (!message.session_id.valid()) message.session_id = {self_.instance, ++last_session_};
   if (!message.message_id.valid()) message.message_id = {self_.instance, ++last_message_};
@@ -370,10 +111,11 @@ Result<void> Router::prepare(Message& message) {
 }
 
 Router::Step Router::try_send(const Message& message, SessionIds& sessions) {
-  Member& member = *find(message.destination);
-  if (there(member) == nullptr) return Step::away;
-  const PeerId id = *member.current;
-  Driver& driver = *peers_[id.value()].driver;
+  Member& member = *members_.find(message.destination);
+  const Peer* const peer = Membership::there(member);
+  if (peer == nullptr) return reply_to_silent(member, message, sessions);
+  const PeerId id = peer->id;
+  Driver& driver = *peer->driver;
   const auto send_one = [&](const Message& one) {
     if (one.session_stage == SessionStage::request && !sessions_.open(one, id).has_value())
       return SendStatus::full;
@@ -395,7 +137,7 @@ Router::Step Router::try_send(const Message& message, SessionIds& sessions) {
   while (!member.kept.empty()) {
     if (const auto status = send_one(member.kept.front()); status != SendStatus::sent)
       return step(status);
-    if (is_reply(member.kept.front())) --kept_replies_;
+    if (is_reply(member.kept.front())) note_kept_replies(member, -1);
     member.kept.pop_front();
     if (options_.faults.flush_cache_last && member.kept.empty()) return Step::sent;
   }
@@ -403,28 +145,37 @@ Router::Step Router::try_send(const Message& message, SessionIds& sessions) {
   return status == SendStatus::sent ? Step::sent : step(status);
 }
 
+Router::Step Router::reply_to_silent(const Member& member, const Message& reply,
+                                     SessionIds& sessions) {
+  const Peer* const peer = member.current;
+  if (peer == nullptr || !is_reply(reply) ||
+      peer->driver->send(peer->id, reply) != SendStatus::sent)
+    return Step::away;
+  sessions.push_back(reply.session_id);
+  ++counters_.sent;
+  return Step::sent;
+}
+
 Result<void> Router::check_room(const Message& message) const {
-  const Member& member = *find(message.destination);
+  const Member& member = *members_.find(message.destination);
   const RejoinOptions& rejoin = options_.rejoin;
-  if (there(member) != nullptr || !rejoin.enabled || !rejoin.cache_messages) return {};
+  if (Membership::there(member) != nullptr || !rejoin.enabled || !rejoin.cache_messages) return {};
   if (member.kept.size() < rejoin.cache_length) return {};
   return fail(cache_full(member.name, rejoin.cache_length));
 }
 
 Error Router::keep(const Message& message) {
-  Member& member = *find(message.destination);
+  Member& member = *members_.find(message.destination);
   const auto error = [](Errc errc, std::string text) {
     return Error(make_error_code(errc), std::move(text));
   };
   if (!options_.rejoin.enabled) {
-    return error(Errc::peer_connection,
-                 fmt::format("peer '{}' is gone, and rejoin is not enabled", member.name.view()));
+    return error(Errc::peer_connection, Membership::absence_of(member) +
+                                            "; rejoin is not enabled, so nothing is kept for it");
   }
   if (!options_.rejoin.cache_messages) {
-    return error(
-        Errc::pending,
-        fmt::format("peer '{}' is away; the message was not kept, because messages are not cached",
-                    member.name.view()));
+    return error(Errc::pending, Membership::absence_of(member) +
+                                    "; the message was not kept, because messages are not cached");
   }
   if (auto room = check_room(message); !room) return room.error();
   const bool known = std::any_of(member.kept.begin(), member.kept.end(), [&](const Message& kept) {
@@ -433,27 +184,28 @@ Error Router::keep(const Message& message) {
   if (!known) {
     member.kept.push_back(message);
     member.kept.back().body = message.body.kept();
-    if (is_reply(message)) ++kept_replies_;
+    if (is_reply(message)) note_kept_replies(member, 1);
   }
-  return error(Errc::pending,
-               fmt::format("peer '{}' is away; the message is kept for it", member.name.view()));
+  return error(Errc::pending, Membership::absence_of(member) + "; the message is kept for it");
 }
 
 // Requests wait for the next call that sends to the peer, which then also waits for their replies.
 // Somebody waits for a reply already, and there may never be a next call.
 void Router::send_kept_replies() {
-  if (kept_replies_ == 0) return;
-  for (const auto& [name, member] : members_) {
-    if (member->kept.empty() || there(*member) == nullptr) continue;
-    const PeerId id = *member->current;
-    Driver& driver = *peers_[id.value()].driver;
-    std::erase_if(member->kept, [&](const Message& message) {
-      if (!is_reply(message) || driver.send(id, message) != SendStatus::sent) return false;
-      --kept_replies_;
-      ++counters_.sent;
-      return true;
+  if (owed_.empty() || replies_tried_at_ == members_.version()) return;
+  bool all_sent = true;
+  for (Member* const member : std::vector(owed_.begin(), owed_.end())) {
+    const Peer* const peer = Membership::there(*member);
+    if (peer == nullptr) continue;
+    const auto sent = std::erase_if(member->kept, [&](const Message& message) {
+      return is_reply(message) && peer->driver->send(peer->id, message) == SendStatus::sent;
     });
+    counters_.sent += sent;
+    note_kept_replies(*member, -static_cast<std::ptrdiff_t>(sent));
+    all_sent = all_sent && member->kept_replies == 0;
   }
+  // The others wait for somebody to come.
+  if (all_sent) replies_tried_at_ = members_.version();
 }
 
 Result<Message> Router::make_reply(const Message& message, Tag tag, Body body,
@@ -479,14 +231,7 @@ void Router::flush() {
   for (Driver* const driver : drivers_) driver->flush();
 }
 
-bool Router::drained() const {
-  for (std::size_t i = 0; i < peers_.size(); ++i) {
-    if (peers_[i].state == State::there &&
-        !peers_[i].driver->drained(PeerId(static_cast<std::uint32_t>(i))))
-      return false;
-  }
-  return true;
-}
+bool Router::drained() const { return members_.drained(); }
 
 // ---- Receiving
 
@@ -494,8 +239,7 @@ std::size_t Router::poll() {
   std::size_t delivered = 0;
   for (Driver* const driver : drivers_)
     delivered += driver->poll(*this, inbox_.full() ? Intake::closed : Intake::open);
-  if (!unanswered_.empty()) note_answers();
-  depart_when_due();
+  members_.poll();
   send_kept_replies();
   return delivered;
 }
@@ -505,10 +249,10 @@ void Router::control() {
 }
 
 void Router::on_message(PeerId from, Message&& message) {
-  Peer& peer = peers_[from.value()];
-  if (peer.state == State::gone) return;
-  if (peer.state == State::silent) resume(peer);
-  message.source = peer.member->name;
+  Membership::Peer* const peer = members_.find(from);
+  if (peer == nullptr) return;
+  if (peer->state == Membership::State::silent) members_.resume(*peer);
+  message.source = peer->member->name;
   message.destination = self_.name;
   if (sessions_.arrive(message, from) == Arrival::duplicate) {
     ++counters_.duplicates;
@@ -534,6 +278,7 @@ void Router::add(Waiter& waiter) {
       lost_.erase(it);
     }
   }
+  tell_lost(waiter);
   waiters_.push_back(&waiter);
 }
 
@@ -548,19 +293,20 @@ void Router::give_back(Waiter& waiter) {
 }
 
 Deadline Router::next_wakeup() const {
-  TimePoint earliest = TimePoint::max();
-  const auto consider = [&](const Deadline& due) {
-    if (due && *due < earliest) earliest = *due;
-  };
-  for (const Driver* const driver : drivers_) consider(driver->next_wakeup());
-  if (departing_ != 0) {
-    for (const Peer& peer : peers_) consider(peer.departs_at);
-  }
-  return earliest == TimePoint::max() ? Deadline() : Deadline(earliest);
+  Deadline next = members_.next_wakeup();
+  for (const Driver* const driver : drivers_) next = earlier(next, driver->next_wakeup());
+  return next;
+}
+
+void Router::close() {
+  counters_ = counters();
+  drivers_.clear();
+  members_.close();
 }
 
 ProxyCounters Router::counters() const {
   ProxyCounters total = counters_;
+  total.rejoins = members_.rejoins();
   for (const Driver* const driver : drivers_) {
     const DriverCounters one = driver->counters();
     total.drivers.malformed += one.malformed;

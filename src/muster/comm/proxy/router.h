@@ -1,16 +1,17 @@
 #pragma once
 
-#include <deque>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "muster/base/clock.h"
 #include "muster/comm/driver/driver.h"
 #include "muster/comm/proxy/inbox.h"
+#include "muster/comm/proxy/membership.h"
 #include "muster/comm/proxy/options.h"
 #include "muster/comm/proxy/proxy.h"
 #include "muster/comm/proxy/waiter.h"
@@ -31,36 +32,39 @@ struct RouterOptions {
   RouterFaults faults;
 };
 
-/// The logic of a proxy without threads, sleep or sockets: who the peers are, where each message
-/// goes, what has arrived and who waits for it. Time comes from a clock, messages from the drivers,
-/// membership from the lists that the discovery store gives. The proxy wraps it in a lock; the
-/// simulation drives many of them from one thread. Not thread-safe.
-class Router final : public DriverSink {
+/// The logic of a proxy without threads, sleep or sockets: where each message goes, what has
+/// arrived and who waits for it; who the peers are it leaves to `Membership`. Time comes from a
+/// clock, messages from the drivers, membership from the lists that the discovery store gives. The
+/// proxy wraps it in a lock; the simulation drives many of them from one thread. Not thread-safe.
+class Router final : public DriverSink, private Membership::Listener {
  public:
   /// `drivers` in order of preference; they, `self` and `clock` outlive the router.
   Router(const Entry& self, RouterOptions options, const Clock& clock,
          std::vector<Driver*> drivers);
 
-  // Membership.
+  // Membership; see Membership.
 
-  /// The store's list of live entries.
-  void update(const std::vector<Entry>& entries);
-  /// The kernel says that the peer's process is gone; what it sent before may still be on its way.
-  void process_exited(PeerId peer);
-  /// Peers whose processes can be watched on this host since the last call.
-  [[nodiscard]] std::vector<std::pair<PeerId, std::int64_t>> take_watchable();
-
-  [[nodiscard]] bool is_gone(PeerId peer) const;
-
-  [[nodiscard]] std::map<Name, std::vector<Name>> peers() const;
-  [[nodiscard]] Name type_of(std::string_view name) const;
-  /// The life of a peer that is there or silent; 0 for none.
-  [[nodiscard]] InstanceId instance_of(std::string_view name) const;
-  /// How many peers of a type have been there, if only for a moment.
-  [[nodiscard]] std::size_t count_met(std::string_view type) const;
-  /// How many peers of a type are there.
-  [[nodiscard]] std::size_t count(std::string_view type) const;
-  [[nodiscard]] std::vector<Name> names(std::string_view type) const;
+  void update(const std::vector<Entry>& entries) { members_.update(entries); }
+  void process_exited(PeerId peer) { members_.process_exited(peer); }
+  [[nodiscard]] std::vector<std::pair<PeerId, Entry>> take_watchable() {
+    return members_.take_watchable();
+  }
+  [[nodiscard]] bool take_forgotten() { return members_.take_forgotten(); }
+  [[nodiscard]] bool is_gone(PeerId peer) const { return members_.find(peer) == nullptr; }
+  [[nodiscard]] std::size_t remembered() const { return members_.remembered(); }
+  [[nodiscard]] std::map<Name, std::vector<Name>> peers() const { return members_.peers(); }
+  [[nodiscard]] Name type_of(std::string_view name) const { return members_.type_of(name); }
+  [[nodiscard]] InstanceId instance_of(std::string_view name) const {
+    return members_.instance_of(name);
+  }
+  [[nodiscard]] std::size_t count_met(std::string_view type) const {
+    return members_.count_met(type);
+  }
+  [[nodiscard]] std::size_t count(std::string_view type) const { return members_.count(type); }
+  [[nodiscard]] std::vector<Name> names(std::string_view type) const {
+    return members_.names(type);
+  }
+  [[nodiscard]] std::uint64_t membership_version() const { return members_.version(); }
 
   // Sending.
 
@@ -72,6 +76,7 @@ class Router final : public DriverSink {
   [[nodiscard]] Result<void> check_room(const Message& message) const;
   /// Tries to send one prepared message, after those that were kept for the peer. Appends the
   /// sessions of all that went out.
+  /// A silent peer gets its replies, and nothing else.
   Step try_send(const Message& message, SessionIds& sessions);
   /// Keeps a message for a peer that is away. `Errc::pending` tells that it was kept or why it was
   /// not; `Errc::peer_connection` where rejoin is off.
@@ -96,7 +101,8 @@ class Router final : public DriverSink {
   /// Lets the drivers accept and notice departures.
   void control();
   [[nodiscard]] std::optional<Message> pop() { return inbox_.pop(); }
-  bool pop(std::optional<Message>& message) { return inbox_.pop(message); }
+  [[nodiscard]] Message& front() { return inbox_.front(); }
+  void drop_front() { inbox_.drop_front(); }
   [[nodiscard]] bool inbox_full() const { return inbox_.full(); }
   [[nodiscard]] std::size_t inbox_size() const { return inbox_.size(); }
   void add(Waiter& waiter);
@@ -107,85 +113,46 @@ class Router final : public DriverSink {
   [[nodiscard]] Deadline next_wakeup() const;
 
   [[nodiscard]] ProxyCounters counters() const;
-  /// Changes whenever a peer comes or goes.
-  [[nodiscard]] std::uint64_t membership_version() const { return membership_version_; }
+  /// Forgets the peers and the drivers, which may end before it then.
+  void close();
 
   // DriverSink.
-  std::optional<PeerId> on_hello(const Entry& entry) override;
+  std::optional<PeerId> on_hello(const Entry& entry) override { return members_.on_hello(entry); }
   void on_message(PeerId from, Message&& message) override;
-  void on_departure(PeerId peer, Departure departure, const std::string& why) override;
+  void on_departure(PeerId peer, Departure departure, const std::string& why) override {
+    members_.on_departure(peer, departure, why);
+  }
 
  private:
-  enum class State : std::uint8_t {
-    there,
-    silent,  // its lease ran out, or its host does not answer: it may come back as it was
-    gone,
-  };
-  enum class Retire : bool { no, yes };
-  struct Member;
-  struct Peer {
-    Entry entry;
-    Member* member;  // members are never removed
-    Driver* driver;  // outlives the router
-    State state = State::there;
-    bool answered = false;       // before that it is not shown to the program
-    bool listed = false;         // the store has shown it
-    Deadline departs_at = {};    // when it will count as gone, or as silent if it fades
-    bool fades = false;          // the store does not list it any more
-    Retire retire = Retire::no;  // then
-    std::string reason = {};
-  };
-  struct Member {
-    Member(Name its_name, Name its_type) : name(std::move(its_name)), type(std::move(its_type)) {}
+  using Peer = Membership::Peer;
+  using Member = Membership::Member;
 
-    Name name;
-    Name type;
-    std::optional<PeerId> current;
-    std::deque<Message> kept;
-    bool met = false;                 // it has answered once
-    std::size_t lives = 0;            // how often it was admitted
-    std::vector<InstanceId> retired;  // earlier lives, which may not come back
+  // Membership::Listener.
+  void on_leaving(const Peer& peer) override;
+  void on_lost(const Peer& peer) override;
+  void on_forgotten(Member& member) override;
 
-    [[nodiscard]] bool has_retired(InstanceId instance) const;
-  };
-  using Members = std::unordered_map<Name, std::unique_ptr<Member>, NameHash, NameEqual>;
-
-  [[nodiscard]] Member* find(std::string_view name) const;
-  [[nodiscard]] const Peer* there(const Member& member) const;
-  [[nodiscard]] bool shown(const Member& member) const;
-  [[nodiscard]] Driver* choose_driver(const Entry& entry) const;
-  std::optional<PeerId> admit(const Entry& entry);
-  void silence(PeerId id, const std::string& why);
-  void resume(Peer& peer);
-  /// A retired instance is not taken back.
-  void depart(PeerId id, Retire retire, const std::string& why);
-  void report_lost(PeerId id);
-  void keep_undelivered(PeerId id);
-  void note_answers();
-  void depart_when_due();
+  /// Tells the waiter what it waits for in vain and nobody was told before.
+  void tell_lost(Waiter& waiter);
+  /// Should it come back, it goes on where it was, and then it waits for its replies.
+  Step reply_to_silent(const Member& member, const Message& reply, SessionIds& sessions);
+  void note_kept_replies(Member& member, std::ptrdiff_t more);
   void send_kept_replies();
-  [[nodiscard]] std::string known_names() const;
 
   const Entry& self_;
   RouterOptions options_;
-  const Clock& clock_;
   std::vector<Driver*> drivers_;
   std::uint64_t last_session_ = 0;  // of those made here
   std::uint64_t last_message_ = 0;
-  Members members_;
-  std::vector<Peer> peers_;  // by PeerId
-  std::vector<PeerId> unwatched_;
-  std::vector<PeerId> unanswered_;
-  std::size_t kept_replies_ = 0;  // in all members' kept messages
-  std::size_t departing_ = 0;     // peers with departs_at
-  mutable Member* last_found_ = nullptr;
+  Membership members_;
+  std::unordered_set<Member*> owed_;    // members with kept replies
+  std::uint64_t replies_tried_at_ = 0;  // the membership version
   SessionTable sessions_;
   Inbox inbox_;
   std::vector<Waiter*> waiters_;  // each removes itself before it ends
   std::unordered_map<SessionId, std::vector<Name>>
       lost_;  // replies that will not come and that nobody was told about
   ProxyCounters counters_;
-  std::uint64_t membership_version_ = 0;
 };
 
 }  // namespace muster::comm

@@ -1,53 +1,12 @@
 #include "muster/comm/proxy/router.h"
 
-#include <set>
-
 #include <gtest/gtest.h>
 
 #include "muster/comm/errc.h"
+#include "muster/comm/proxy/scripted_driver.h"
 
 namespace muster::comm {
 namespace {
-
-class ManualClock final : public Clock {
- public:
-  [[nodiscard]] TimePoint now() const override { return now_; }
-  void advance(Duration by) { now_ += by; }
-
- private:
-  TimePoint now_{std::chrono::seconds(1)};
-};
-
-// Records what is sent and lets the test decide what happens.
-class ScriptedDriver final : public Driver {
- public:
-  [[nodiscard]] std::string_view name() const override { return "scripted"; }
-  [[nodiscard]] std::string address() const override { return "here"; }
-  Result<void> connect(PeerId peer, const Entry&) override {
-    if (refuses) return fail(Errc::peer_connection, "nobody is there");
-    connected.insert(peer);
-    return {};
-  }
-  void disconnect(PeerId peer) override { connected.erase(peer); }
-  SendStatus send(PeerId peer, const Message& message) override {
-    if (status == SendStatus::sent) sent.emplace_back(peer, message);
-    return status;
-  }
-  [[nodiscard]] std::vector<Message> take_undelivered(PeerId) override {
-    return std::move(undelivered);
-  }
-  void flush() override {}
-  [[nodiscard]] bool drained(PeerId) const override { return true; }
-  [[nodiscard]] bool ready() const override { return false; }
-  std::size_t poll(DriverSink&, Intake) override { return 0; }
-  void close() override {}
-
-  std::set<PeerId> connected;
-  std::vector<std::pair<PeerId, Message>> sent;
-  std::vector<Message> undelivered;
-  SendStatus status = SendStatus::sent;
-  bool refuses = false;
-};
 
 class RouterTest : public testing::Test {
  protected:
@@ -77,6 +36,19 @@ class RouterTest : public testing::Test {
     if (router_->try_send(message, sessions) == Router::Step::away)
       last_error = router_->keep(message);
     return sessions;
+  }
+
+  // Sends a notification, in a session of its own if none is given.
+  SessionId notify(const std::string& destination, SessionId session = {}) {
+    Message message;
+    message.destination = destination;
+    message.session_type = SessionType::notification;
+    message.session_id = session;
+    SessionIds sessions;
+    EXPECT_TRUE(router_->prepare(message).has_value());
+    EXPECT_EQ(router_->try_send(message, sessions), Router::Step::sent);
+    driver.sent.clear();
+    return message.session_id;
   }
 
   Message reply_to(const SessionId& session, SessionStage stage = SessionStage::complete) {
@@ -361,6 +333,67 @@ TEST_F(RouterTest, TakesAPeerThatKnocksBeforeTheStoreShowsIt) {
   EXPECT_EQ(router.count("actor"), 1u) << "the list may be older than the knock";
 }
 
+TEST_F(RouterTest, DoesNotLetAListThatIsOlderThanAKnockPushOutWhoKnocked) {
+  Router& router = make();
+  const Entry dead = entry("a", 10);
+  const Entry living = entry("a", 20);
+  router.update({});
+  // The list was asked for while the dead one lived, and is applied when its successor has knocked.
+  ASSERT_TRUE(router.on_hello(living).has_value());
+  router.update({dead});
+  EXPECT_EQ(router.instance_of("a"), living.instance);
+  router.update({living});
+  EXPECT_EQ(router.instance_of("a"), living.instance);
+  EXPECT_EQ(driver.connected.size(), 1u);
+}
+
+TEST_F(RouterTest, BelievesTheListAfterThatOne) {
+  Router& router = make();
+  const Entry first = entry("a", 10);
+  const Entry second = entry("a", 20);
+  ASSERT_TRUE(router.on_hello(first).has_value());
+  router.update({second});
+  router.update({second});
+  EXPECT_EQ(router.instance_of("a"), second.instance);
+}
+
+TEST_F(RouterTest, DoesNotTakeBackAPeerWhoseProcessEnded) {
+  for (const bool silent : {false, true}) {
+    Router& router = make();
+    router.update({entry("a", 10)});
+    if (silent) router.on_departure(PeerId(0), Departure::silent, "it says nothing");
+    router.process_exited(PeerId(0));
+    router.update({entry("a", 10)});  // asked for before it ended
+    router.on_message(PeerId(0), reply_to({InstanceId(10), 5}, SessionStage::request));
+    router.on_departure(PeerId(0), Departure::silent, "it says nothing");
+    clock.advance(std::chrono::seconds(1));
+    router.poll();
+    EXPECT_TRUE(driver.connected.empty());
+    EXPECT_EQ(router.on_hello(entry("a", 10)), std::nullopt);
+  }
+}
+
+TEST_F(RouterTest, AnswersASilentPeerWhichMayComeBackAndWaitForIt) {
+  Router& router = make({.enabled = true, .minimal_peers = {}});
+  router.update({entry("a", 10)});
+  Message task;
+  task.tag = "do";
+  task.source = "a";
+  task.session_id = {InstanceId(10), 5};
+  task.message_id = {InstanceId(10), 5};
+  router.on_departure(PeerId(0), Departure::silent, "it says nothing");
+  const auto reply = router.make_reply(task, {}, {}, Acknowledge::no);
+  ASSERT_TRUE(reply.has_value());
+  SessionIds sessions;
+  EXPECT_EQ(router.try_send(*reply, sessions), Router::Step::sent);
+  ASSERT_EQ(sessions.size(), 1u);
+  EXPECT_EQ(sessions[0], task.session_id);
+  ASSERT_EQ(driver.sent.size(), 1u);
+  EXPECT_TRUE(request("a").empty()) << "nobody would wait for its reply";
+  driver.status = SendStatus::full;
+  EXPECT_EQ(router.try_send(*reply, sessions), Router::Step::away) << "it might never make room";
+}
+
 TEST_F(RouterTest, HearsTheLastWordsOfAProcessThatEnded) {
   Router& router = make();
   router.update({entry("a", 10)});
@@ -398,6 +431,105 @@ TEST_F(RouterTest, RefusesASecondReplyAndAllowsOneThatFailedToBeSentAgain) {
   EXPECT_EQ(
       again.error().message(),
       "reply to 'do' from 'a': the task session has ended; 'complete' cannot follow 'complete'");
+}
+
+TEST_F(RouterTest, TellsOfEveryNotificationThatTheDeadDidNotAcknowledge) {
+  Router& router = make();
+  router.update({entry("a", 10), entry("b", 11)});
+  constexpr std::size_t kCount = 100'000;
+  std::vector<SessionId> missing;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const SessionId session = notify("a");
+    if (i % 3 == 0) {
+      missing.push_back(session);
+    } else {
+      router.on_message(PeerId(0), reply_to(session, SessionStage::receive));
+      EXPECT_TRUE(router.pop().has_value());
+    }
+    notify("b");
+  }
+  const std::size_t half = missing.size() / 2;
+  const std::span<const SessionId> all(missing);
+  Waiter first(all.first(half));
+  router.add(first);
+  router.on_departure(PeerId(0), Departure::lost, "killed");
+  EXPECT_TRUE(first.done()) << first.missing();
+  router.remove(first);
+  Waiter second(all.subspan(half));
+  router.add(second);
+  EXPECT_TRUE(second.done()) << second.missing();
+  router.remove(second);
+  EXPECT_EQ(first.take().lost, std::vector<Name>(half, "a"));
+}
+
+TEST_F(RouterTest, DoesNotTakeABroadcastThatTheDeadAcknowledgedForLost) {
+  Router& router = make();
+  router.update({entry("a", 10), entry("b", 11)});
+  std::vector<SessionId> sessions;
+  for (int i = 0; i < 40'000; ++i) {
+    sessions.push_back(notify("a"));
+    notify("b", sessions.back());
+  }
+  for (const SessionId& session : sessions) {
+    router.on_message(PeerId(0), reply_to(session, SessionStage::receive));
+    EXPECT_TRUE(router.pop().has_value());
+  }
+  Waiter waiter(sessions);
+  router.add(waiter);
+  router.on_departure(PeerId(0), Departure::lost, "killed");
+  EXPECT_EQ(waiter.missing(), sessions.size()) << "b may still answer";
+  router.on_departure(PeerId(1), Departure::lost, "killed");
+  EXPECT_TRUE(waiter.done());
+  router.remove(waiter);
+}
+
+TEST_F(RouterTest, ForgetsThoseWhoLeftLongAgoAndStillRefusesThem) {
+  Router& router = make();
+  std::vector<Entry> lives;
+  for (std::uint32_t i = 0; i < 50'000; ++i) {
+    lives.push_back(entry("actor_" + std::to_string(i), 10 + i));
+    lives.back().born = 1000 + i;
+    router.update({lives.back()});
+    router.on_departure(PeerId(i), Departure::lost, "killed");
+  }
+  EXPECT_LE(router.remembered(), 20'000u);
+  EXPECT_EQ(router.on_hello(lives.front()), std::nullopt) << "a knock that took very long";
+  EXPECT_EQ(router.on_hello(lives.back()), std::nullopt);
+  router.update({lives.back()});
+  EXPECT_TRUE(router.peers().empty()) << "its lease has not run out yet";
+  router.update({entry("actor_0", 7)});
+  EXPECT_EQ(router.count("actor"), 1u) << "a new life under an old name";
+}
+
+TEST_F(RouterTest, RemembersOneNameThatComesAndGoesForEver) {
+  Router& router = make({.enabled = true, .minimal_peers = {}, .max_rejoins = 1'000'000});
+  for (std::uint32_t i = 0; i < 50'000; ++i) {
+    Entry life = entry("actor", 10 + i);
+    life.born = 1000 + i;
+    router.update({life});
+    router.on_departure(PeerId(i), Departure::lost, "killed");
+  }
+  EXPECT_LE(router.remembered(), 20'000u);
+  EXPECT_EQ(router.type_of("actor"), "actor");
+  EXPECT_EQ(router.counters().rejoins, 49'999u);
+}
+
+TEST_F(RouterTest, SaysThatTheProcessOfASilentPeerStillRuns) {
+  Router& router = make();
+  Entry paused = entry("a", 10);
+  paused.process = "another";
+  router.update({paused});
+  router.update({});
+  clock.advance(std::chrono::seconds(1));
+  router.poll();
+  request("a");
+  ASSERT_TRUE(last_error.has_value());
+  EXPECT_TRUE(last_error->is(Errc::peer_connection));
+  EXPECT_NE(last_error->message().find("its process " + std::to_string(paused.pid) +
+                                       " on this host still runs"),
+            std::string::npos)
+      << last_error->message();
+  EXPECT_EQ(last_error->message().find("gone"), std::string::npos) << "it may come back";
 }
 
 }  // namespace

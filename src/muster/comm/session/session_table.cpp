@@ -13,8 +13,12 @@ constexpr PeerId kNobody(0xFFFFFFFFu);
 
 }  // namespace
 
-bool SessionTable::Slot::waits_for_result() const {
-  return session.valid() && type == SessionType::task && stage != SessionStage::complete;
+void SessionTable::move_aside(const Slot& slot) {
+  if (slot.waits_for_receipt()) {
+    receipts_.add(slot.session, slot.peer);
+  } else if (slot.waits_for_result()) {
+    aside_.emplace(Key{slot.session, slot.peer}, slot);
+  }
 }
 
 Result<void> SessionTable::open(const Message& request, PeerId peer) {
@@ -25,9 +29,8 @@ Result<void> SessionTable::open(const Message& request, PeerId peer) {
         Errc::would_block,
         fmt::format("{} tasks wait for a reply; receive replies before sending more", open_tasks_));
   }
-  if (slot.waits_for_result()) aside_.emplace(Key{slot.session, slot.peer}, slot);
-  slot = Slot{request.session_id, request.message_id, peer, request.session_type,
-              SessionStage::request};
+  move_aside(slot);
+  slot.start(request, peer);
   if (request.session_type == SessionType::task) ++open_tasks_;
   return {};
 }
@@ -68,12 +71,14 @@ Arrival SessionTable::arrive(const Message& message, PeerId peer) {
           message.message_id;  // several requests in one session, as a forward makes them
       return Arrival::fresh;
     }
-    slot = Slot{message.session_id, message.message_id, kNobody, message.session_type,
-                SessionStage::request};
+    slot.start(message, kNobody);
     return Arrival::fresh;
   }
   Slot* const slot = find_mine(message.session_id, peer);
-  if (slot == nullptr) return Arrival::fresh;  // not ours (a forwarded session), or long forgotten
+  if (slot == nullptr) {  // moved aside, not ours (a forwarded session), or long forgotten
+    receipts_.settle(message.session_id, peer);
+    return Arrival::fresh;
+  }
   if (!check_move(slot->type, slot->stage, message.session_stage).has_value())
     return Arrival::duplicate;
   slot->last_message = message.message_id;
@@ -81,7 +86,8 @@ Arrival SessionTable::arrive(const Message& message, PeerId peer) {
   return Arrival::fresh;
 }
 
-std::vector<SessionId> SessionTable::lose(PeerId peer) {
+std::vector<SessionId> SessionTable::lose(PeerId peer, const Name& name) {
+  receipts_.lose(peer, name);
   std::vector<SessionId> lost;
   const auto close = [&](Slot& slot) {
     if (!slot.session.valid() || slot.peer != peer || is_closed(slot.type, slot.stage)) return;

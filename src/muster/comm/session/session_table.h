@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "muster/base/result.h"
 #include "muster/comm/driver/driver.h"
 #include "muster/comm/message/message.h"
+#include "muster/comm/session/receipt_log.h"
 
 namespace muster::comm {
 
@@ -18,9 +20,9 @@ enum class Arrival : std::uint8_t {
 
 /// Remembers where sessions stand, as one proxy sees them: those it opened (per peer, since a
 /// broadcast opens one with each) and those that others opened with it. Constant time and memory:
-/// the newest `kWindow` sessions of each kind live in a table of fixed size; a task of ours that is
-/// still open when its place is needed moves aside, anything else is forgotten. A pure state
-/// machine. Not thread-safe.
+/// the newest `kWindow` sessions of each kind live in a table of fixed size. A session of ours that
+/// is still open when its place is needed moves aside: a task into a map, a notification into the
+/// `ReceiptLog`. Anything else is forgotten. A pure state machine. Not thread-safe.
 class SessionTable {
  public:
   static constexpr std::size_t kWindow = 16384;
@@ -46,7 +48,13 @@ class SessionTable {
   Arrival arrive(const Message& message, PeerId peer);
 
   /// The peer is gone. Returns our sessions with it that still wait for an answer; they are closed.
-  [[nodiscard]] std::vector<SessionId> lose(PeerId peer);
+  /// Notifications that have moved aside are not among them: ask `take_lost`.
+  [[nodiscard]] std::vector<SessionId> lose(PeerId peer, const Name& name);
+  [[nodiscard]] bool has_lost() const { return receipts_.has_lost(); }
+  /// Who owed the receipt of this notification that had moved aside and will not come; each once.
+  [[nodiscard]] std::optional<Name> take_lost(const SessionId& session) {
+    return receipts_.take_lost(session);
+  }
 
   [[nodiscard]] std::size_t open_tasks() const { return open_tasks_; }
 
@@ -61,7 +69,21 @@ class SessionTable {
     [[nodiscard]] bool holds(const SessionId& id, PeerId with) const {
       return session == id && peer == with;
     }
-    [[nodiscard]] bool waits_for_result() const;
+    [[nodiscard]] bool waits_for_result() const {
+      return session.valid() && type == SessionType::task && stage != SessionStage::complete;
+    }
+    [[nodiscard]] bool waits_for_receipt() const {
+      return session.valid() && type == SessionType::notification && stage == SessionStage::request;
+    }
+    // Field by field: a slot that is made elsewhere and copied is read in other pieces than it was
+    // written in, which takes longer than all the rest.
+    void start(const Message& request, PeerId with) {
+      session = request.session_id;
+      last_message = request.message_id;
+      peer = with;
+      type = request.session_type;
+      stage = SessionStage::request;
+    }
   };
   struct Key {
     SessionId session;
@@ -76,12 +98,14 @@ class SessionTable {
   static std::size_t index(const SessionId& session, PeerId peer) {
     return std::hash<SessionId>{}(session) + static_cast<std::size_t>(peer.value()) * 7919;
   }
+  void move_aside(const Slot& slot);
   Slot* find_mine(const SessionId& session, PeerId peer);
   void advance_mine(Slot& slot, SessionStage stage);
 
   std::vector<Slot> mine_;
   std::vector<Slot> theirs_;
   std::unordered_map<Key, Slot, KeyHash> aside_;  // open tasks of ours whose place was needed
+  ReceiptLog receipts_;  // open notifications of ours whose place was needed
   std::size_t open_tasks_ = 0;
 };
 

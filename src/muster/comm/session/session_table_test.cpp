@@ -85,7 +85,7 @@ TEST(SessionTable, KeepsAnOpenTaskThroughAFloodOfNotifications) {
   }
   EXPECT_EQ(table.arrive(reply_to(task, SessionStage::receive), kPeer), Arrival::fresh);
   EXPECT_EQ(table.arrive(reply_to(task, SessionStage::receive), kPeer), Arrival::duplicate);
-  EXPECT_FALSE(table.lose(kPeer).empty());
+  EXPECT_FALSE(table.lose(kPeer, "peer").empty());
   EXPECT_EQ(table.open_tasks(), 0u);
 }
 
@@ -94,7 +94,7 @@ TEST(SessionTable, ForgetsARequestThatCouldNotBeSent) {
   ASSERT_TRUE(table.open(request(1), kPeer).has_value());
   table.cancel(request(1), kPeer);
   EXPECT_EQ(table.open_tasks(), 0u);
-  EXPECT_TRUE(table.lose(kPeer).empty());
+  EXPECT_TRUE(table.lose(kPeer, "peer").empty());
 }
 
 TEST(SessionTable, NamesTheSessionsThatALostPeerOwes) {
@@ -103,8 +103,8 @@ TEST(SessionTable, NamesTheSessionsThatALostPeerOwes) {
   ASSERT_TRUE(table.open(request(2), kPeer).has_value());
   ASSERT_TRUE(table.open(request(3), PeerId(5)).has_value());
   table.arrive(reply_to(request(1), SessionStage::complete), kPeer);
-  EXPECT_EQ(table.lose(kPeer), std::vector<SessionId>{request(2).session_id});
-  EXPECT_EQ(table.lose(kPeer), std::vector<SessionId>{});
+  EXPECT_EQ(table.lose(kPeer, "peer"), std::vector<SessionId>{request(2).session_id});
+  EXPECT_EQ(table.lose(kPeer, "peer"), std::vector<SessionId>{});
   EXPECT_EQ(table.open_tasks(), 1u);
 }
 

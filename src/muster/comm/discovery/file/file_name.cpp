@@ -45,6 +45,8 @@ std::string encode(std::string_view text) {
 
 std::string group_folder_name(std::string_view group) { return "group." + encode(group); }
 
+bool is_group_folder(std::string_view name) { return name.starts_with("group."); }
+
 std::string peer_prefix(std::string_view name) { return encode(name) + "."; }
 
 std::string fresh_file(std::string_view name, InstanceId instance) {

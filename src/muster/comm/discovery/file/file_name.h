@@ -21,6 +21,8 @@ namespace muster::comm::file {
 /// removing it by name is safe.
 [[nodiscard]] std::string fresh_file(std::string_view name, InstanceId instance);
 
+[[nodiscard]] bool is_group_folder(std::string_view name);
+
 /// Whether a file has the form of those names, also with the leading dot of one that is being
 /// written. Others in the folder are not ours to remove.
 [[nodiscard]] bool is_entry_file(std::string_view file);

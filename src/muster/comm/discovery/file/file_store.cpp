@@ -92,6 +92,7 @@ class FileStore final : public Store {
 
   // `mutex_` must be held.
   Result<void> enrol(const Key& key, const Entry& entry, std::uint64_t since, TimePoint until);
+  [[nodiscard]] Result<void> make_way(const Key& key, OwnFile& own);
   [[nodiscard]] bool was_listed(const std::string& group, const std::vector<Entry>& entries);
   void sleep(bool watched, TimePoint until) const;
 
@@ -100,6 +101,7 @@ class FileStore final : public Store {
   const file::Watch watch_;
   const std::uint64_t made_in_ = fork_generation();
   std::mutex mutex_;
+  bool swept_ = false;
   std::map<Key, OwnFile> own_;
   std::map<std::string, std::vector<Entry>> listed_;  // what `list` returned last
 };
@@ -114,7 +116,7 @@ Result<void> FileStore::put(const std::string& group, const Entry& entry, Durati
   const bool lapsed = own->second.until <= now();
   if (!lapsed && own->second.entry == entry && GroupFolder::renew(own->second.fd, until)) {
     own->second.until = until;
-    return {};
+    return make_way(key, own->second);
   }
   // Others must notice this, or somebody removed the file: a tidy user, or a newer instance of the
   // name.
@@ -125,6 +127,7 @@ Result<void> FileStore::put(const std::string& group, const Entry& entry, Durati
 // the newer stays.
 Result<void> FileStore::enrol(const Key& key, const Entry& entry, std::uint64_t since,
                               TimePoint until) {
+  if (!std::exchange(swept_, true)) file::sweep_dead_groups(root_);
   const GroupFolder folder = this->folder(std::get<0>(key));
   const std::string prefix = file::peer_prefix(entry.name);
   auto before = folder.scan(prefix);
@@ -142,20 +145,36 @@ Result<void> FileStore::enrol(const Key& key, const Entry& entry, std::uint64_t 
   const auto after = folder.scan(prefix);
   if (!after) return fail(after.error());
   std::vector<std::string> older;
-  bool taken = false;
+  const Entry* holder = nullptr;
   for (const auto& other : *after) {
     if (other.name == own.name) continue;
     const bool newer = other.registration.newer_than(own.since, entry.instance);
-    if (newer && other.until > now()) taken = true;
+    if (newer && other.until > now()) holder = &other.registration.entry;
     if (!newer) older.push_back(other.name);
   }
-  if (taken) older.push_back(own.name);
-  if (taken) own.fd.reset();
+  if (holder != nullptr) {
+    older.push_back(own.name);
+    own.fd.reset();
+  }
   own_.insert_or_assign(key, std::move(own));
   folder.remove(older);
-  if (!taken) return {};
-  return fail(Errc::refused, fmt::format("another instance has taken the name '{}' in group '{}'",
-                                         entry.name.view(), std::get<0>(key)));
+  if (holder == nullptr) return {};
+  return fail(name_taken(entry, std::get<0>(key), *holder));
+}
+
+// A newer instance removes our file, but not in the moment in which others see it.
+Result<void> FileStore::make_way(const Key& key, OwnFile& own) {
+  const GroupFolder folder = this->folder(std::get<0>(key));
+  const auto files = folder.scan(file::peer_prefix(own.entry.name));
+  if (!files) return fail(files.error());
+  for (const auto& other : *files) {
+    if (!other.registration.newer_than(own.since, own.entry.instance) || other.until <= now())
+      continue;
+    own.fd.reset();
+    folder.remove({own.name});
+    return fail(name_taken(own.entry, std::get<0>(key), other.registration.entry));
+  }
+  return {};
 }
 
 Result<void> FileStore::remove(const std::string& group, const Name& name, InstanceId instance) {
@@ -171,6 +190,7 @@ Result<void> FileStore::remove(const std::string& group, const Name& name, Insta
     if (file.registration.entry.instance == instance) gone.push_back(file.name);
   }
   if (!gone.empty()) folder.remove(gone);
+  folder.sweep();  // nobody may have looked since the others died
   return {};
 }
 

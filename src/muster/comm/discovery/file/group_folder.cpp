@@ -1,5 +1,6 @@
 #include "muster/comm/discovery/file/group_folder.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
@@ -129,7 +130,8 @@ Verdict judge(int folder, Keepers& keepers, LiveFile& file) {
   return Verdict::keep;
 }
 
-Result<std::vector<std::string>> names_in(const FileDescriptor& folder, std::string_view prefix) {
+template <class Wanted>
+Result<std::vector<std::string>> names_in(const FileDescriptor& folder, Wanted wanted) {
   // The stream closes its descriptor; "." gives it one of its own.
   const int own = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(own < 0 ? nullptr : ::fdopendir(own),
@@ -141,9 +143,29 @@ Result<std::vector<std::string>> names_in(const FileDescriptor& folder, std::str
   }
   while (const dirent* item = ::readdir(stream.get())) {
     const std::string_view name = item->d_name;
-    if (is_entry_file(name) && name.starts_with(prefix)) names.emplace_back(name);
+    if (wanted(name)) names.emplace_back(name);
   }
   return names;
+}
+
+// A group is alive if one of its files is: the others need not be looked at.
+bool all_dead(int folder, const std::vector<std::string>& names) {
+  Keepers keepers;
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    LiveFile file{name, {}, {}};
+    return judge(folder, keepers, file) == Verdict::dead;
+  });
+}
+
+void sweep_group(const FileDescriptor& root, const std::string& group) {
+  const FileDescriptor folder(
+      ::openat(root.get(), group.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) return;
+  const auto names = names_in(folder, is_entry_file);
+  if (!names || !all_dead(folder.get(), *names)) return;
+  for (const std::string& name : *names) ::unlinkat(folder.get(), name.c_str(), 0);
+  // Refused while there are others.
+  ::unlinkat(root.get(), group.c_str(), AT_REMOVEDIR);
 }
 
 }  // namespace
@@ -174,7 +196,9 @@ Result<std::vector<LiveFile>> GroupFolder::scan(std::string_view prefix) const {
   if (!folder) return fail(folder.error());
   std::vector<LiveFile> files;
   if (!*folder) return files;
-  auto names = names_in(*folder, prefix);
+  auto names = names_in(*folder, [prefix](std::string_view name) {
+    return is_entry_file(name) && name.starts_with(prefix);
+  });
   if (!names) return fail(names.error());
   Keepers keepers;
   std::vector<std::string> dead;
@@ -226,6 +250,18 @@ void GroupFolder::remove(const std::vector<std::string>& names) const {
   for (const auto& name : names) ::unlinkat(folder->get(), name.c_str(), 0);
   // Refused while there are others.
   ::rmdir(path_.c_str());
+}
+
+void GroupFolder::sweep() const {
+  if (const auto root = open_root(root_)) sweep_group(*root, path_.filename());
+}
+
+void sweep_dead_groups(const std::filesystem::path& root) {
+  const auto root_fd = open_root(root);
+  if (!root_fd) return;
+  const auto groups = names_in(*root_fd, is_group_folder);
+  if (!groups) return;
+  for (const std::string& group : *groups) sweep_group(*root_fd, group);
 }
 
 }  // namespace muster::comm::file

@@ -40,6 +40,8 @@ class GroupFolder {
 
   /// Removes files, and the folder if it is empty then. What is absent already is fine.
   void remove(const std::vector<std::string>& names) const;
+  /// Removes the folder if nobody in it lives.
+  void sweep() const;
 
  private:
   enum class Create : bool { no, yes };
@@ -48,5 +50,9 @@ class GroupFolder {
   std::filesystem::path root_;
   std::filesystem::path path_;
 };
+
+/// Removes the folders of groups whose members are all dead. Whoever joins one of them meanwhile
+/// makes it again.
+void sweep_dead_groups(const std::filesystem::path& root);
 
 }  // namespace muster::comm::file

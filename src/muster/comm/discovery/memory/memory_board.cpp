@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include <fmt/format.h>
-
-#include "muster/comm/errc.h"
-
 namespace muster::comm {
 
 Result<MemoryBoard::Rank> MemoryBoard::put(const std::string& group_name, const Entry& entry,
@@ -18,11 +14,11 @@ Result<MemoryBoard::Rank> MemoryBoard::put(const std::string& group_name, const 
   const bool present = old != group.registrations.end();
   const bool ours = present && old->second.entry.instance == entry.instance;
   if (present && !ours && rank != 0 && rank < old->second.rank) {
-    return fail(Errc::refused, fmt::format("another instance has taken the name '{}' in group '{}'",
-                                           entry.name.view(), group_name));
+    return fail(name_taken(entry, group_name, old->second.entry));
   }
   if (ours) rank = old->second.rank;
   if (rank == 0) rank = ++last_rank_;
+  last_rank_ = std::max(last_rank_, rank);  // one from before the board lost everything
   if (!ours || old->second.entry != entry) touch(group);
   group.registrations[entry.name] = {entry, rank, clock_.now() + lease};
   return rank;
@@ -30,7 +26,9 @@ Result<MemoryBoard::Rank> MemoryBoard::put(const std::string& group_name, const 
 
 void MemoryBoard::remove(const std::string& group_name, const Name& name, InstanceId instance) {
   const std::lock_guard lock(mutex_);
-  Group& group = groups_[group_name];
+  const auto known = groups_.find(group_name);
+  if (known == groups_.end()) return;
+  Group& group = known->second;
   const auto found = group.registrations.find(name);
   if (found == group.registrations.end() || found->second.entry.instance != instance) return;
   group.registrations.erase(found);
@@ -39,7 +37,10 @@ void MemoryBoard::remove(const std::string& group_name, const Name& name, Instan
 
 MemoryBoard::Listing MemoryBoard::list(const std::string& group_name) {
   const std::lock_guard lock(mutex_);
-  Group& group = groups_[group_name];
+  // One that nobody ever joined is not remembered: who asks could make up any number of them.
+  const auto known = groups_.find(group_name);
+  if (known == groups_.end()) return {};
+  Group& group = known->second;
   drop_expired(group);
   Listing listing;
   listing.version = group.version;
@@ -47,6 +48,30 @@ MemoryBoard::Listing MemoryBoard::list(const std::string& group_name) {
   for (const auto& [name, registration] : group.registrations)
     listing.entries.push_back(registration.entry);
   return listing;
+}
+
+MemoryBoard::Glance MemoryBoard::glance(const std::string& group_name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = groups_.find(group_name);
+  if (found == groups_.end()) return {};
+  drop_expired(found->second);
+  Glance glance{.version = found->second.version};
+  for (const auto& [name, registration] : found->second.registrations)
+    glance.next_end = std::min(glance.next_end, registration.until);
+  return glance;
+}
+
+MemoryBoard::Size MemoryBoard::size_with(const std::string& group_name, const Name& name) {
+  const std::lock_guard lock(mutex_);
+  Size size{.groups = groups_.size(), .entries = 0};
+  for (auto& [each, group] : groups_) {
+    drop_expired(group);
+    size.entries += group.registrations.size();
+  }
+  const auto known = groups_.find(group_name);
+  size.groups += known == groups_.end() ? 1 : 0;
+  size.entries += known == groups_.end() || !known->second.registrations.contains(name) ? 1 : 0;
+  return size;
 }
 
 void MemoryBoard::wait(const std::string& group_name, std::optional<std::uint64_t> seen,

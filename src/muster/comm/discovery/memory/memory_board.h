@@ -19,11 +19,13 @@ namespace muster::comm {
 /// replays exactly. Thread-safe.
 class MemoryBoard {
  public:
-  /// The clock must outlive the board.
-  explicit MemoryBoard(const Clock& clock) : clock_(clock) {}
-
   /// Which registration is the newer one under a name; 0 for one that is not there yet.
   using Rank = std::uint64_t;
+
+  /// The clock must outlive the board. Ranks that it gives are above `last_rank`.
+  explicit MemoryBoard(const Clock& clock, Rank last_rank = 0)
+      : clock_(clock), last_rank_(last_rank) {}
+
   struct Listing {
     std::vector<Entry> entries;
     std::uint64_t version = 0;
@@ -33,6 +35,19 @@ class MemoryBoard {
   Result<Rank> put(const std::string& group, const Entry& entry, Duration lease, Rank rank);
   void remove(const std::string& group, const Name& name, InstanceId instance);
   [[nodiscard]] Listing list(const std::string& group);
+
+  struct Glance {
+    std::uint64_t version = 0;
+    TimePoint next_end = TimePoint::max();  ///< when the first of the leases ends
+  };
+  [[nodiscard]] Glance glance(const std::string& group);
+
+  struct Size {
+    std::size_t groups = 0;   ///< with those that are empty now
+    std::size_t entries = 0;  ///< of all groups
+  };
+  /// How large the board would be with this entry.
+  [[nodiscard]] Size size_with(const std::string& group, const Name& name);
 
   /// Returns when the group's version is not `seen`, at the deadline, or when `interrupted` is set,
   /// which it clears.
@@ -64,7 +79,7 @@ class MemoryBoard {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Group> groups_;  // a group once used stays: its version must not begin anew
-  Rank last_rank_ = 0;
+  Rank last_rank_;
 };
 
 }  // namespace muster::comm

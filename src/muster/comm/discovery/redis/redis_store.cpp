@@ -14,6 +14,7 @@
 
 #include "muster/base/fork_guard.h"
 #include "muster/base/log.h"
+#include "muster/comm/discovery/last_list.h"
 #include "muster/comm/discovery/redis/scripts.h"
 #include "muster/comm/errc.h"
 #include "muster/net/errc.h"
@@ -44,10 +45,11 @@ struct Keys {
   explicit Keys(const std::string& group)
       : data{fmt::format("muster:{{{}}}:entries", group),
              fmt::format("muster:{{{}}}:leases", group),
-             fmt::format("muster:{{{}}}:version", group)},
+             fmt::format("muster:{{{}}}:version", group),
+             fmt::format("muster:{{{}}}:begun", group)},
         channel(fmt::format("muster:{{{}}}:changed", group)) {}
 
-  std::array<std::string, 3> data;
+  std::array<std::string, 4> data;
   std::string channel;
 };
 
@@ -104,7 +106,8 @@ class RedisStore final : public Store {
   const std::uint64_t made_in_ = fork_generation();
   std::mutex mutex_;
   std::map<Key, std::string> ranks_;
-  std::map<std::string, std::string> seen_;   // version of each group at the last list
+  Duration lease_{};                          // the longest of those put here
+  std::map<std::string, LastList> seen_;      // by group
   std::optional<Subscription> subscription_;  // lent to the wait that is under way
 };
 
@@ -144,12 +147,13 @@ Result<void> RedisStore::put(const std::string& group, const Entry& entry, Durat
   if (!reply->as_text())
     return fail(Errc::store_unreachable,
                 fmt::format("{} gave an answer of the wrong kind", description()));
-  if (reply->text.empty()) {
-    return fail(Errc::refused, fmt::format("another instance has taken the name '{}' in group '{}'",
-                                           entry.name.view(), group));
+  if (reply->text.starts_with('!')) {
+    return fail(
+        name_taken(entry, group, Entry::from_json(reply->text.substr(1)).value_or(Entry{})));
   }
   const std::lock_guard lock(mutex_);
   ranks_[key] = reply->text;
+  lease_ = std::max(lease_, lease);
   return {};
 }
 
@@ -164,17 +168,16 @@ Result<void> RedisStore::remove(const std::string& group, const Name& name, Inst
 Result<std::vector<Entry>> RedisStore::list(const std::string& group) {
   const auto reply = eval(redis::list_script(), Keys(group), {});
   if (!reply) return fail(reply.error());
-  if (reply->elements.empty())
+  if (reply->elements.size() < 2)
     return fail(Errc::store_unreachable,
                 fmt::format("{} gave an answer of the wrong kind", description()));
   std::vector<Entry> entries;
-  for (std::size_t i = 1; i < reply->elements.size(); ++i) {
+  for (std::size_t i = 2; i < reply->elements.size(); ++i) {
     if (auto entry = entry_of(reply->elements[i].text)) entries.push_back(*std::move(entry));
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.name < b.name; });
   const std::lock_guard lock(mutex_);
-  seen_[group] = reply->elements.front().text;
+  seen_[group].note(reply->elements[0].text, reply->elements[1].text, entries, lease_,
+                    SteadyClock().now());
   return entries;
 }
 
@@ -183,7 +186,7 @@ Result<bool> RedisStore::changed(const std::string& group) {
   if (!reply) return fail(reply.error());
   const std::lock_guard lock(mutex_);
   const auto seen = seen_.find(group);
-  return seen == seen_.end() || seen->second != reply->text;
+  return seen == seen_.end() || seen->second.version() != reply->text;
 }
 
 // The one that was kept, or a new one.

@@ -12,7 +12,7 @@ namespace muster::comm {
 
 struct RedisStoreOptions {
   /// How long a call may take before it is `Errc::store_unreachable`.
-  Duration timeout = std::chrono::seconds(1);
+  Duration timeout = std::chrono::seconds(2);
   /// How often a wait looks for itself, because leases end without a message.
   Duration look = std::chrono::milliseconds(500);
 };

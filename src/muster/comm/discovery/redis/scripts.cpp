@@ -6,7 +6,7 @@ namespace {
 // Times are microseconds by the server's clock; they stay exact in Lua's doubles until the year
 // 2255.
 constexpr const char* kPrelude = R"lua(
-local entries, leases, version = KEYS[1], KEYS[2], KEYS[3]
+local entries, leases, version, begun = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local channel = ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -23,7 +23,10 @@ end
 local function changed()
   redis.call('INCR', version)
   -- A version never comes back, not even after the server lost everything.
-  if redis.call('GET', version) == '1' then redis.call('SET', version, text(now)) end
+  if redis.call('GET', version) == '1' then
+    redis.call('SET', version, text(now))
+    redis.call('SET', begun, text(now))
+  end
   keep()
   redis.call('PUBLISH', channel, '')
 end
@@ -60,7 +63,7 @@ if old then
   elseif rank == 0 then
     rank = math.max(now, old_rank + 1)
   elseif rank < old_rank or (rank == old_rank and instance < old_instance) then
-    return ''
+    return '!' .. (old_json or '')
   end
 end
 if rank == 0 then rank = now end
@@ -94,6 +97,7 @@ return redis.call('GET', version) or ''
 constexpr const char* kList = R"lua(
 local reply = redis.call('HVALS', entries)
 table.insert(reply, 1, redis.call('GET', version) or '')
+table.insert(reply, 2, redis.call('GET', begun) or '')
 return reply
 )lua";
 

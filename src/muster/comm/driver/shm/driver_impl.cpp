@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utility>
 
@@ -44,6 +45,11 @@ ShmOptions checked(ShmOptions options) {
   return options;
 }
 
+std::optional<SecretProof> proof_of(const Security& security) {
+  if (security.secret.empty()) return std::nullopt;
+  return SecretProof(security.secret);
+}
+
 }  // namespace
 
 ShmDriver::ShmDriver(DriverContext context, ShmOptions options, std::string address,
@@ -57,8 +63,10 @@ ShmDriver::ShmDriver(DriverContext context, ShmOptions options, std::string addr
       ringing_socket_(std::move(ringing_socket)),
       arena_(options.arena_bytes, context_.clock),
       placer_(arena_, options_.inline_bytes),
+      secret_(proof_of(context_.security)),
       outbound_common_{context_.self,
                        context_.group,
+                       secret_ ? &*secret_ : nullptr,
                        context_.doorbell,
                        placer_,
                        context_.limits.peer_bytes,
@@ -78,6 +86,7 @@ void ShmDriver::close() {
   // In a child, sockets and epoll are still those of the parent: letting go of them is all.
   if (fork_generation() != made_in_) return;
   for (auto& [id, peer] : peers_) drop(peer, Farewell::closing);
+  last_sent_to_ = nullptr;
   peers_.clear();
   arrivals_.clear();
   connecting_.clear();
@@ -92,6 +101,39 @@ void ShmDriver::watch(int fd, Source source, std::uint32_t number) {
   const std::uint64_t key = static_cast<std::uint64_t>(source) << 32u | number;
   if (auto added = epoll_.add(fd, key); !added) {
     log(LogLevel::error, "comm", "shm: {}", added.error().message());
+  }
+}
+
+// Watching on what cannot be read now would keep the thread awake for nothing.
+void ShmDriver::set_aside(int fd, Source source, std::uint32_t number) {
+  epoll_.remove(fd);
+  starved_.emplace(source, number);
+  starved_until_ = earlier(starved_until_, context_.clock.now() + kRetryStarved);
+  if (std::exchange(starving_, true)) return;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  log(LogLevel::warning, "comm",
+      "shm: '{}' has no descriptor free (limit {}, see ulimit -n): peers wait until it has",
+      context_.self.name.view(), limit.rlim_cur);
+}
+
+void ShmDriver::take_up_starved() {
+  starved_until_.reset();
+  for (const auto& [id, in] : polled_.inbound) in->try_again();
+  starving_ = !starved_.empty();  // what still is will be set aside again
+  for (const auto& [source, number] : std::exchange(starved_, {})) {
+    const auto peer = peers_.find(PeerId(number));
+    const bool lives = peer != peers_.end() && !peer->second.ended;
+    const auto arrival = arrivals_.find(number);
+    if (source == Source::listener) {
+      watch(listener_.get(), source);
+    } else if (source == Source::arrival && arrival != arrivals_.end()) {
+      watch(arrival->second.socket.get(), source, number);
+    } else if (source == Source::outbound && lives && peer->second.out) {
+      watch(peer->second.out->socket().get(), source, number);
+    } else if (source == Source::inbound && lives && peer->second.in) {
+      watch(peer->second.in->socket().get(), source, number);
+    }
   }
 }
 
@@ -111,16 +153,26 @@ void ShmDriver::refresh_polled() {
   }
 }
 
-SendStatus ShmDriver::send(PeerId id, const Message& message) {
+ShmDriver::Peers::value_type* ShmDriver::find_again(PeerId id) {
+  if (last_sent_to_ != nullptr && last_sent_to_->first == id) [[likely]]
+    return last_sent_to_;
   const auto found = peers_.find(id);
-  if (found == peers_.end() || !found->second.out || found->second.ended) return SendStatus::gone;
+  last_sent_to_ = found == peers_.end() ? nullptr : &*found;
+  return last_sent_to_;
+}
+
+void ShmDriver::forget(Peers::iterator peer) {
+  last_sent_to_ = nullptr;
+  peers_.erase(peer);
+}
+
+SendStatus ShmDriver::send(PeerId id, const Message& message) {
+  Peers::value_type* const found = find_again(id);
+  if (found == nullptr || !found->second.out || found->second.ended) return SendStatus::gone;
   Outbound& out = *found->second.out;
   const SendStatus status = out.send(message);
-  if (status == SendStatus::sent) [[likely]] {
-    if (unconfirmed_.empty() || unconfirmed_.back() != &out) unconfirmed_.push_back(&out);
+  if (status == SendStatus::sent) [[likely]]
     return status;
-  }
-  flush();
   if (out.broken()) {
     on_malformed(id, found->second,
                  Error(make_error_code(Errc::malformed), "its ring index makes no sense"));
@@ -137,11 +189,9 @@ SendStatus ShmDriver::send(PeerId id, const Message& message) {
   return status;
 }
 
-void ShmDriver::flush() {
-  if (unconfirmed_.empty()) return;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  for (Outbound* const out : unconfirmed_) out->confirm();
-  unconfirmed_.clear();
+bool ShmDriver::established(PeerId id) const {
+  const auto found = peers_.find(id);
+  return found != peers_.end() && found->second.out && found->second.out->welcomed();
 }
 
 std::vector<Message> ShmDriver::take_undelivered(PeerId id) {
@@ -167,7 +217,6 @@ bool ShmDriver::ready() const {
 }
 
 std::size_t ShmDriver::poll(DriverSink& sink, Intake intake) {
-  flush();
   refresh_polled();
   if (waiting_.load(std::memory_order_relaxed)) note_progress();
   const std::size_t delivered = intake == Intake::open ? drain_all(sink) : 0;
@@ -196,6 +245,7 @@ std::size_t ShmDriver::drain_all(DriverSink& sink) {
     if (!in->ready()) continue;
     const auto drained = in->drain(sink, id, kBatch);
     delivered += in->delivered();
+    if (in->stuck()) set_aside(in->socket().get(), Source::inbound, id.value());
     if (drained) continue;
     if (const auto found = peers_.find(id); found != peers_.end() && found->second.in == in) {
       on_malformed(id, found->second, drained.error());
@@ -209,6 +259,7 @@ void ShmDriver::tidy() {
     retry_at_.reset();
     retry_connects();
   }
+  if (starved_until_ && *starved_until_ <= context_.clock.now()) take_up_starved();
   if (arena_.next_retirement() && *arena_.next_retirement() <= context_.clock.now()) {
     arena_.retire_idle();
   }
@@ -219,7 +270,9 @@ void ShmDriver::tidy() {
   }
 }
 
-Deadline ShmDriver::next_wakeup() const { return earlier(retry_at_, arena_.next_retirement()); }
+Deadline ShmDriver::next_wakeup() const {
+  return earlier(earlier(retry_at_, starved_until_), arena_.next_retirement());
+}
 
 Result<WritableBuffer> ShmDriver::allocate(std::size_t bytes) {
   if (closed_) return fail(Errc::closed, "the shm driver is closed");

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +23,8 @@ namespace muster::comm::shm {
 
 /// How long until what nobody rings for is tried again.
 inline constexpr Duration kRetry = std::chrono::milliseconds(1);
+/// How long until it is tried again when there are no descriptors.
+inline constexpr Duration kRetryStarved = std::chrono::milliseconds(50);
 
 /// See README.md. `ready` reads only what `poll` left for it (`polled_`) and atomics; everything
 /// else is guarded by the proxy's lock.
@@ -35,9 +39,10 @@ class ShmDriver final : public Driver {
   [[nodiscard]] std::string_view name() const override { return "shm"; }
   [[nodiscard]] std::string address() const override { return address_; }
   Result<void> connect(PeerId peer, const Entry& entry) override;
+  [[nodiscard]] bool established(PeerId peer) const override;
   void disconnect(PeerId peer) override;
   SendStatus send(PeerId peer, const Message& message) override;
-  void flush() override;
+  void flush() override {}
   [[nodiscard]] std::vector<Message> take_undelivered(PeerId peer) override;
   [[nodiscard]] bool drained(PeerId peer) const override;
   [[nodiscard]] bool ready() const override;
@@ -62,6 +67,7 @@ class ShmDriver final : public Driver {
   struct Arrival {
     FileDescriptor socket;
     PeerProcess process;
+    std::optional<SecretProof::Handshake> handshake = {};  // since it knocked
   };
   enum class Source : std::uint8_t { listener, arrival, outbound, inbound, process };
   // What the poller looks at without the lock.
@@ -70,7 +76,14 @@ class ShmDriver final : public Driver {
     std::vector<std::shared_ptr<Outbound>> outbound;
   };
 
+  using Peers = std::unordered_map<PeerId, Peer>;
+
+  // The peer that is sent to, mostly the same as last time; null when there is none.
+  [[nodiscard]] Peers::value_type* find_again(PeerId id);
+  void forget(Peers::iterator peer);
   void watch(int fd, Source source, std::uint32_t number = 0);
+  void set_aside(int fd, Source source, std::uint32_t number = 0);
+  void take_up_starved();
   void note_change();
   void refresh_polled();
   void note_progress();
@@ -80,12 +93,17 @@ class ShmDriver final : public Driver {
 
   void accept_arrivals();
   void read_arrivals(DriverSink& sink);
-  [[nodiscard]] bool read_arrival(Arrival& arrival, DriverSink& sink);
+  [[nodiscard]] bool read_arrival(std::uint32_t number, Arrival& arrival, DriverSink& sink);
+  // False: it is refused.
+  [[nodiscard]] bool on_knock(Arrival& arrival, const Knock& knock);
+  [[nodiscard]] bool has_proved(const Arrival& arrival, const Hello& hello) const;
   void on_hello(Arrival& arrival, Hello hello, DriverSink& sink);
   void refuse(const Arrival& arrival, std::uint64_t& counter, const std::string& why);
+  void refuse(const Arrival& arrival, const Error& error);
   void note_farewell(Peer& peer, Farewell farewell);
 
   void on_outbound(PeerId id);
+  void on_answer(PeerId id, Peer& peer, const Answer& answer);
   void on_inbound(PeerId id);
   void end(PeerId id, Peer& peer, std::string why);
   void on_malformed(PeerId id, Peer& peer, const Error& error);
@@ -102,15 +120,20 @@ class ShmDriver final : public Driver {
   std::shared_ptr<const FileDescriptor> ringing_socket_;
   Arena arena_;
   Placer placer_;
+  std::optional<SecretProof> secret_;
   Outbound::Common outbound_common_;
 
-  std::unordered_map<PeerId, Peer> peers_;
+  Peers peers_;
+  Peers::value_type* last_sent_to_ = nullptr;  // in peers_
   std::map<std::uint32_t, Arrival> arrivals_;  // accepted, hello not yet read; oldest first
   std::uint32_t next_arrival_ = 0;
   std::vector<PeerId> connecting_;
   std::vector<PeerId> ended_;
-  std::vector<Outbound*> unconfirmed_;  // of peers_; sent to since the last flush
   Deadline retry_at_;
+  // What could not be read for want of descriptors, not watched until `starved_until_`.
+  std::set<std::pair<Source, std::uint32_t>> starved_;
+  Deadline starved_until_;
+  bool starving_ = false;  // it was said
   DriverCounters counters_;
   std::size_t polls_ = 0;
   bool closed_ = false;

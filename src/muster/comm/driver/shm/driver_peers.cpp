@@ -35,7 +35,7 @@ Result<void> ShmDriver::connect(PeerId id, const Entry& entry) {
     out = fail(connected.error());
     peer.out.reset();
   }
-  if (!peer.in) peers_.erase(id);
+  if (!peer.in) forget(peers_.find(id));
   return fail(out.error().within(fmt::format("connect to peer '{}' over shm", entry.name.view())));
 }
 
@@ -77,14 +77,13 @@ void ShmDriver::disconnect(PeerId id) {
   const auto found = peers_.find(id);
   if (found == peers_.end()) return;
   Peer peer = std::move(found->second);
-  peers_.erase(found);
+  forget(found);
   std::erase(ended_, id);
   drop(peer, Farewell::forgetting);
   note_change();
 }
 
 void ShmDriver::drop(Peer& peer, Farewell farewell) {
-  std::erase(unconfirmed_, peer.out.get());
   if (peer.process) epoll_.remove(peer.process->get());
   // Closing is not enough for epoll where a child process inherited the descriptor.
   if (peer.out) epoll_.remove(peer.out->socket().get());
@@ -121,7 +120,11 @@ void ShmDriver::on_control(DriverSink& sink) {
 }
 
 void ShmDriver::accept_arrivals() {
-  while (auto socket = accept_unix(listener_)) {
+  for (;;) {
+    auto accepted = accept_unix(listener_);
+    if (!accepted) return set_aside(listener_.get(), Source::listener);
+    auto& socket = *accepted;
+    if (!socket) return;
     const auto process = peer_process(*socket);
     if (!process || !may_connect(*process, ::geteuid()) || arrivals_.size() >= kMaxArrivals) {
       ++counters_.strangers;
@@ -129,7 +132,7 @@ void ShmDriver::accept_arrivals() {
           process ? static_cast<std::int64_t>(process->uid) : -1);
       continue;
     }
-    watch(socket->get(), Source::arrival);
+    watch(socket->get(), Source::arrival, next_arrival_);
     arrivals_.emplace(next_arrival_++, Arrival{*std::move(socket), *process});
   }
 }
@@ -137,7 +140,7 @@ void ShmDriver::accept_arrivals() {
 void ShmDriver::read_arrivals(DriverSink& sink) {
   // The sink may call back into the driver and even close it.
   for (auto& [number, arrival] : std::exchange(arrivals_, {})) {
-    if (closed_ || read_arrival(arrival, sink)) {
+    if (closed_ || read_arrival(number, arrival, sink)) {
       if (arrival.socket) epoll_.remove(arrival.socket.get());
     } else {
       arrivals_.emplace(number, std::move(arrival));
@@ -146,14 +149,20 @@ void ShmDriver::read_arrivals(DriverSink& sink) {
 }
 
 // True when it is dealt with, false when its hello is not there yet.
-bool ShmDriver::read_arrival(Arrival& arrival, DriverSink& sink) {
+bool ShmDriver::read_arrival(std::uint32_t number, Arrival& arrival, DriverSink& sink) {
   Packet raw;
   const PacketStatus status = receive_packet(arrival.socket, kMaxPacketBytes, raw);
+  if (status == PacketStatus::starved) {
+    set_aside(arrival.socket.get(), Source::arrival, number);
+    return false;
+  }
   if (status == PacketStatus::would_block) return false;
   if (status == PacketStatus::ended) return true;
   auto packet = read_packet(std::move(raw));
   if (!packet) {
     refuse(arrival, counters_.malformed, packet.error().message());
+  } else if (const auto* knock = std::get_if<Knock>(&*packet)) {
+    return !on_knock(arrival, *knock);
   } else if (auto* hello = std::get_if<Hello>(&*packet)) {
     on_hello(arrival, std::move(*hello), sink);
   } else {
@@ -169,17 +178,50 @@ void ShmDriver::refuse(const Arrival& arrival, std::uint64_t& counter, const std
   send_refusal(arrival.socket, true, why);
 }
 
+// What was sent makes no sense, or this process lacks something, which may pass.
+void ShmDriver::refuse(const Arrival& arrival, const Error& error) {
+  const bool passes = error.code() == std::errc::not_enough_memory ||
+                      error.code() == std::errc::too_many_files_open ||
+                      error.code() == std::errc::too_many_files_open_in_system;
+  if (!passes) return refuse(arrival, counters_.malformed, error.message());
+  log(LogLevel::warning, "comm", "shm: cannot take a connection of process {} now: {}",
+      arrival.process.pid, error.message());
+  send_refusal(arrival.socket, false, error.message());
+}
+
+bool ShmDriver::on_knock(Arrival& arrival, const Knock& knock) {
+  if (!secret_) {
+    refuse(arrival, counters_.strangers, "it has a secret, and here none is set (MUSTER_SECRET)");
+    return false;
+  }
+  arrival.handshake = {knock.nonce, fresh_nonce()};
+  const std::string instance = fmt::format("{:016x}", context_.self.instance.value());
+  return send_answer(arrival.socket, arrival.handshake->listener,
+                     secret_->prove(Role::listener, *arrival.handshake,
+                                    {context_.group, instance})) == PacketStatus::done;
+}
+
+bool ShmDriver::has_proved(const Arrival& arrival, const Hello& hello) const {
+  if (!secret_) return true;
+  return arrival.handshake &&
+         secret_->holds(hello.proof, Role::caller, *arrival.handshake, {hello.text});
+}
+
 void ShmDriver::on_hello(Arrival& arrival, Hello hello, DriverSink& sink) {
+  if (!has_proved(arrival, hello)) {
+    return refuse(arrival, counters_.strangers,
+                  "it has not proved to know the secret that is set here (MUSTER_SECRET)");
+  }
   switch (judge(hello, {context_.group, context_.self.instance})) {
     case HelloVerdict::welcome: break;
     case HelloVerdict::stranger: return refuse(arrival, counters_.strangers, "another group");
     case HelloVerdict::stale: return refuse(arrival, counters_.stale, "meant for another instance");
   }
   auto memory = LinkMemory::open(std::move(hello.link));
-  if (!memory) return refuse(arrival, counters_.malformed, memory.error().message());
+  if (!memory) return refuse(arrival, memory.error());
   auto doorbell =
       RemoteDoorbell::open(std::move(hello.doorbell_page), hello.doorbell, ringing_socket_);
-  if (!doorbell) return refuse(arrival, counters_.malformed, doorbell.error().message());
+  if (!doorbell) return refuse(arrival, doorbell.error());
   const auto id = sink.on_hello(hello.entry);
   if (closed_) return;
   if (!id) {
@@ -210,6 +252,9 @@ void ShmDriver::on_outbound(PeerId id) {
   for (;;) {
     const PacketStatus status = receive_packet(peer.out->socket(), kMaxPacketBytes, raw);
     if (status == PacketStatus::would_block) return;
+    if (status == PacketStatus::starved) {
+      return set_aside(peer.out->socket().get(), Source::outbound, id.value());
+    }
     if (status == PacketStatus::ended) return end(id, peer, std::move(why));
     auto packet = read_packet(std::move(raw));
     if (!packet) return on_malformed(id, peer, packet.error());
@@ -218,6 +263,8 @@ void ShmDriver::on_outbound(PeerId id) {
                                            ringing_socket_);
       if (!doorbell) return on_malformed(id, peer, doorbell.error());
       peer.out->welcome(*std::move(doorbell));
+    } else if (const auto* answer = std::get_if<Answer>(&*packet)) {
+      on_answer(id, peer, *answer);
     } else if (const auto* refusal = std::get_if<Refusal>(&*packet)) {
       why = fmt::format("it refused the connection: {}", refusal->why);
       if (!refusal->for_good) peer.departure = Departure::reset;
@@ -227,13 +274,31 @@ void ShmDriver::on_outbound(PeerId id) {
   }
 }
 
+void ShmDriver::on_answer(PeerId id, Peer& peer, const Answer& answer) {
+  const auto answered = peer.out->on_answer(answer);
+  if (answered) return;
+  const Error& error = answered.error();
+  if (error.is(Errc::malformed)) return on_malformed(id, peer, error);
+  if (error.is(Errc::refused)) {
+    ++counters_.strangers;
+    log(LogLevel::warning, "comm", "shm: did not connect to peer '{}': {}", peer.name.view(),
+        error.message());
+  } else {
+    peer.departure = Departure::reset;
+  }
+  end(id, peer, error.message());
+}
+
 void ShmDriver::on_inbound(PeerId id) {
   const auto found = peers_.find(id);
   if (found == peers_.end() || !found->second.in || found->second.ended) return;
   Peer& peer = found->second;
-  const auto open = peer.in->read_packets();
-  if (!open) return on_malformed(id, peer, open.error());
-  if (!*open) end(id, peer, "it closed the connection");
+  const auto status = peer.in->read_packets();
+  if (!status) return on_malformed(id, peer, status.error());
+  if (*status == PacketStatus::starved) {
+    set_aside(peer.in->socket().get(), Source::inbound, id.value());
+  }
+  if (*status == PacketStatus::ended) end(id, peer, "it closed the connection");
 }
 
 // Nothing more will come from it or reach it. It is reported when what it sent is delivered.
@@ -264,7 +329,7 @@ void ShmDriver::report_departures(DriverSink& sink) {
     const auto found = peers_.find(id);
     if (found == peers_.end()) continue;
     Peer& ended = found->second;
-    if (ended.in && !ended.in->closed() && ended.in->ready()) {
+    if (ended.in && !ended.in->closed() && ended.in->has_unread()) {
       ended_.push_back(id);
       continue;
     }
@@ -273,7 +338,7 @@ void ShmDriver::report_departures(DriverSink& sink) {
     sink.on_departure(id, ended.departure, std::string(ended.why));
     if (const auto again = peers_.find(id); again != peers_.end()) {
       drop(again->second, Farewell::none);
-      peers_.erase(again);
+      forget(again);
     }
     note_change();
   }

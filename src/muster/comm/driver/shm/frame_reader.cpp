@@ -1,6 +1,7 @@
 #include "muster/comm/driver/shm/frame_reader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -41,19 +42,18 @@ struct Supply {
 Result<std::size_t> FrameReader::read(ByteSpan readable, BlockSource& blocks) {
   if (readable.size() < sizeof(FrameHead)) return malformed("a frame without a head");
   const auto head = value_at<FrameHead>(readable, 0);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // it is not read again after the checks
   if (head.bytes < sizeof head || head.bytes % 8 != 0 || head.bytes > readable.size()) {
     return malformed(
         fmt::format("a frame says {} bytes where {} are left", head.bytes, readable.size()));
   }
   const ByteSpan frame = readable.subspan(sizeof head, head.bytes - sizeof head);
   const auto length = frame.size() < 4 ? 0 : value_at<std::uint32_t>(frame, 0);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   if (length > std::min(frame.size(), kMaxRecordBytes)) {
     return malformed(fmt::format("a record says {} bytes where {} are left", length, frame.size()));
   }
-  // The sender could change it between the checks and the use.
-  if (scratch_.size() < length) scratch_.resize(length);
-  if (length != 0) std::memcpy(scratch_.data(), frame.data(), length);
-  if (auto ok = decoder_.decode({scratch_.data(), length}, record_); !ok) return fail(ok.error());
+  if (auto ok = decoder_.decode(frame.first(length), record_); !ok) return fail(ok.error());
   auto read = head.blocks == 0 ? read_body(frame.subspan(length))
                                : read_body_with_blocks(
                                      frame.subspan(std::min(round_up(length, 8), frame.size())),

@@ -42,7 +42,6 @@ class FrameReader {
 
   RecordDecoder decoder_;
   Record record_;
-  std::vector<std::byte> scratch_;
 };
 
 }  // namespace muster::comm::shm

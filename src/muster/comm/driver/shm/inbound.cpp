@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxSegments = 4096;
 
-tl::unexpected<Error> malformed(std::string why) { return fail(Errc::malformed, std::move(why)); }
+tl::unexpected<Error> bad_block(std::string why) { return fail(Errc::malformed, std::move(why)); }
 
 }  // namespace
 
@@ -57,6 +57,8 @@ Result<std::size_t> Inbound::drain(DriverSink& sink, PeerId from, std::size_t mo
     const ByteSpan readable = ring_.readable();
     if (readable.empty()) break;
     auto frame = reader_.read(readable, *this);
+    stuck_ = !frame && frame.error().is(Errc::would_block);
+    if (stuck_) break;
     if (!frame) return frame;
     Message& message = reader_.message();
     message.source = source_;
@@ -84,7 +86,7 @@ Result<BlockSource::Piece> Inbound::piece(const BlockReference& reference) {
   const std::size_t size = (*memory)->size();
   if (reference.slot >= kSlots || reference.offset > size ||
       reference.bytes > size - reference.offset) {
-    return malformed(fmt::format("block {}+{} under slot {} in a segment of {} bytes",
+    return bad_block(fmt::format("block {}+{} under slot {} in a segment of {} bytes",
                                  reference.offset, reference.bytes, reference.slot, size));
   }
   const ByteSpan view = ByteSpan((*memory)->bytes()).subspan(reference.offset, reference.bytes);
@@ -101,19 +103,23 @@ Result<std::shared_ptr<const Mapping>> Inbound::segment(std::uint32_t id) {
   auto found = segments_.find(id);
   if (found == segments_.end()) {
     // It was announced before the frame was published, so it is there, even after the sender died.
-    if (const auto read = read_packets(); !read) return fail(read.error());
+    const auto read = read_packets();
+    if (!read) return fail(read.error());
     found = segments_.find(id);
+    if (found == segments_.end() && *read == PacketStatus::starved) {
+      return fail(Errc::would_block, "no descriptor is free for the sender's memory");
+    }
   }
-  if (found == segments_.end()) return malformed(fmt::format("unknown segment {}", id));
+  if (found == segments_.end()) return bad_block(fmt::format("unknown segment {}", id));
   return found->second;
 }
 
-Result<bool> Inbound::read_packets() {
-  if (!socket_) return false;
+Result<PacketStatus> Inbound::read_packets() {
+  if (!socket_) return PacketStatus::ended;
   Packet raw;
   for (;;) {
     const PacketStatus status = receive_packet(socket_, kMaxPacketBytes, raw);
-    if (status != PacketStatus::done) return status == PacketStatus::would_block;
+    if (status != PacketStatus::done) return status;
     auto packet = read_packet(std::move(raw));
     if (!packet) return fail(std::move(packet).error());
     if (const auto* farewell = std::get_if<Farewell>(&*packet)) {
@@ -123,12 +129,12 @@ Result<bool> Inbound::read_packets() {
     } else if (const auto* opened = std::get_if<SegmentOpened>(&*packet)) {
       const auto bytes = memory_file_bytes(opened->memory.get());
       if (!bytes) return fail(bytes.error());
-      if (segments_.size() >= kMaxSegments) return malformed("too many segments");
+      if (segments_.size() >= kMaxSegments) return bad_block("too many segments");
       auto memory = Mapping::map(opened->memory.get(), *bytes, Populate::yes, Access::read_only);
       if (!memory) return fail(std::move(memory).error());
       segments_[opened->segment] = std::make_shared<const Mapping>(*std::move(memory));
     } else {
-      return malformed("a packet that does not belong here");
+      return bad_block("a packet that does not belong here");
     }
   }
 }

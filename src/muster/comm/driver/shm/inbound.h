@@ -23,16 +23,22 @@ class Inbound final : private BlockSource {
   [[nodiscard]] const Name& name() const { return source_; }
   [[nodiscard]] const FileDescriptor& socket() const { return socket_; }
 
-  /// Something is in the ring. Only by the poller.
-  [[nodiscard]] bool ready() const { return !ring_.empty(); }
+  /// Something is in the ring that can be delivered now. Only by the poller.
+  [[nodiscard]] bool ready() const { return !stuck_ && !ring_.empty(); }
+  /// Something is in the ring.
+  [[nodiscard]] bool has_unread() const { return !ring_.empty(); }
+  /// `drain` stopped before a message for whose memory no descriptor was free.
+  [[nodiscard]] bool stuck() const { return stuck_; }
+  void try_again() { stuck_ = false; }
   /// Delivers up to `most` messages. A failure ends the link: what comes after a bad frame cannot
   /// be found. Returns early when `stopped` becomes true, which the sink may cause.
   [[nodiscard]] Result<std::size_t> drain(DriverSink& sink, PeerId from, std::size_t most);
   /// What `drain` delivered before it failed.
   [[nodiscard]] std::size_t delivered() const { return delivered_; }
 
-  /// Takes packets off the connection. False when it has ended.
-  [[nodiscard]] Result<bool> read_packets();
+  /// Takes packets off the connection. `ended` when there will be no more, else `would_block` or
+  /// `starved`.
+  [[nodiscard]] Result<PacketStatus> read_packets();
   [[nodiscard]] Farewell farewell() const;
 
   /// Ends the link: what is in the ring is not delivered any more. Buffers stay valid.
@@ -61,6 +67,7 @@ class Inbound final : private BlockSource {
   std::size_t delivered_ = 0;
   Farewell farewell_ = Farewell::none;
   bool stopped_ = false;
+  bool stuck_ = false;
 };
 
 }  // namespace muster::comm::shm

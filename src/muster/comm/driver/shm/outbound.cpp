@@ -22,8 +22,7 @@ std::byte* put(std::byte* out, const T& value) {
 }
 
 std::byte* put(std::byte* out, const Buffer& buffer) {
-  if (!buffer.empty()) std::memcpy(out, buffer.data(), buffer.size());
-  return out + buffer.size();
+  return copy_fresh(out, buffer.data(), buffer.size());
 }
 
 }  // namespace
@@ -55,14 +54,40 @@ Result<bool> Outbound::try_connect() {
     }
     socket_ = *std::move(socket);
   }
+  if (common_.secret != nullptr) nonce_ = fresh_nonce();
   const PacketStatus status =
-      send_hello(socket_, common_.self, common_.group, target_, common_.doorbell.socket_name(),
-                 slots_->memory().file().get(), common_.doorbell.page_fd());
+      common_.secret != nullptr ? send_knock(socket_, nonce_) : say_hello({});
   if (status == PacketStatus::would_block) return false;
   if (status == PacketStatus::ended) return fail(Errc::peer_connection, "it hung up");
+  knocked_ = true;
+  return true;
+}
+
+PacketStatus Outbound::say_hello(const Nonce& answered) {
+  const std::string text =
+      hello_text(common_.self, common_.group, target_, common_.doorbell.socket_name());
+  const std::string proof = common_.secret == nullptr
+                                ? ""
+                                : common_.secret->prove(Role::caller, {nonce_, answered}, {text});
+  const PacketStatus status =
+      send_hello(socket_, text, proof, slots_->memory().file().get(), common_.doorbell.page_fd());
+  if (status != PacketStatus::done) return status;
   said_hello_ = true;
   slots_->memory().file().reset();
-  return true;
+  return status;
+}
+
+Result<void> Outbound::on_answer(const Answer& answer) {
+  if (common_.secret == nullptr || said_hello_) {
+    return fail(Errc::malformed, "an answer that nobody asked for");
+  }
+  const std::string instance = fmt::format("{:016x}", target_.value());
+  if (!common_.secret->holds(answer.proof, Role::listener, {nonce_, answer.nonce},
+                             {common_.group, instance})) {
+    return fail(Errc::refused, "it does not know the secret: is MUSTER_SECRET the same?");
+  }
+  if (say_hello(answer.nonce) == PacketStatus::done) return {};
+  return fail(Errc::peer_connection, "it could not be told who knocks");
 }
 
 SendStatus Outbound::send(const Message& message) {
@@ -138,7 +163,7 @@ std::byte* Outbound::reserve(std::size_t bytes) {
 
 void Outbound::publish(std::size_t bytes) {
   ring_.commit(bytes);
-  if (doorbell_) doorbell_->ring();
+  if (doorbell_) doorbell_->ring_lightly();
 }
 
 // Whether the peer may get this much more before it has taken what is under way.

@@ -26,6 +26,7 @@ class Outbound {
   struct Common {
     const Entry& self;
     const std::string& group;
+    const SecretProof* secret;  // absent without one
     Doorbell& doorbell;
     Placer& placer;
     std::size_t peer_bytes;
@@ -39,19 +40,17 @@ class Outbound {
                                                                 std::string address,
                                                                 std::size_t ring_bytes);
 
-  /// Tries to connect and to say hello. False: to be tried again.
+  /// Tries to connect and to say hello, or with a secret to knock. False: to be tried again.
   [[nodiscard]] Result<bool> try_connect();
-  [[nodiscard]] bool connected() const { return said_hello_; }
+  [[nodiscard]] bool connected() const { return knocked_ || said_hello_; }
+  /// The receiver proves itself: says hello if it can. `Errc::refused` if it does not know the
+  /// secret.
+  [[nodiscard]] Result<void> on_answer(const Answer& answer);
   [[nodiscard]] const FileDescriptor& socket() const { return socket_; }
 
   [[nodiscard]] SendStatus send(const Message& message);
   /// Why the last `send` was `full`: only time will tell when it is not any more, nobody rings.
   [[nodiscard]] bool retry_later() const { return retry_later_; }
-
-  /// Wakes the receiver if it was about to sleep while something was sent. After a fence.
-  void confirm() {
-    if (doorbell_) doorbell_->nudge();
-  }
 
   /// The receiver has mapped the ring: whatever is in it arrives as long as the receiver lives.
   [[nodiscard]] bool welcomed() const { return doorbell_.has_value(); }
@@ -80,6 +79,7 @@ class Outbound {
  private:
   Outbound(const Common& common, const Entry& peer, std::string address, LinkMemory memory);
 
+  [[nodiscard]] PacketStatus say_hello(const Nonce& answered);
   SendStatus send_small(const Message& message, std::size_t record);
   SendStatus send_large(const Message& message, std::size_t record);
   [[nodiscard]] std::byte* reserve(std::size_t bytes);
@@ -109,6 +109,8 @@ class Outbound {
   std::unordered_set<std::uint32_t> announced_;
   std::vector<std::uint32_t> unsent_retired_;
   std::uint32_t seen_progress_ = 0;
+  Nonce nonce_{};
+  bool knocked_ = false;
   bool said_hello_ = false;
   bool retry_later_ = false;
   bool complained_ = false;

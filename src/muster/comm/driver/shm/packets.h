@@ -8,6 +8,7 @@
 #include "muster/base/result.h"
 #include "muster/comm/discovery/entry.h"
 #include "muster/comm/driver/shm/link_memory.h"
+#include "muster/comm/driver/shm/secret_proof.h"
 #include "muster/runtime/fd.h"
 #include "muster/runtime/unix_socket.h"
 
@@ -15,9 +16,20 @@ namespace muster::comm::shm {
 
 /// What goes over the unix connection of a link: the handshake, and the sender's segments.
 
-/// From the sender, first: who it is, and whom it means. Only those who may read the discovery
-/// store know the target's instance.
+/// From the sender, first where a secret is set: it will prove that it knows it, and wants proof.
+struct Knock {
+  Nonce nonce;
+};
+/// From the receiver, after a knock. The proof (`Role::listener`) claims group and instance.
+struct Answer {
+  Nonce nonce;
+  std::string proof;
+};
+/// From the sender, first or after an answer: who it is, and whom it means. Only those who may read
+/// the discovery store know the target's instance. The proof (`Role::caller`) claims the text.
 struct Hello {
+  std::string proof;  ///< empty without a secret
+  std::string text;   ///< all that follows but the files, as it was sent
   Entry entry;
   std::string group;
   InstanceId target;
@@ -44,15 +56,21 @@ struct SegmentOpened {
 struct SegmentRetired {
   std::uint32_t segment = 0;
 };
-using LinkPacket = std::variant<Hello, Welcome, Refusal, SegmentOpened, SegmentRetired, Farewell>;
+using LinkPacket =
+    std::variant<Knock, Answer, Hello, Welcome, Refusal, SegmentOpened, SegmentRetired, Farewell>;
 
 /// A longer packet is none of ours.
 inline constexpr std::size_t kMaxPacketBytes = 80 * 1024;
 
 /// Sends; the descriptors are lent.
-[[nodiscard]] PacketStatus send_hello(const FileDescriptor& socket, const Entry& self,
-                                      const std::string& group, InstanceId target,
-                                      const std::string& doorbell, int link, int doorbell_page);
+[[nodiscard]] PacketStatus send_knock(const FileDescriptor& socket, const Nonce& nonce);
+[[nodiscard]] PacketStatus send_answer(const FileDescriptor& socket, const Nonce& nonce,
+                                       const std::string& proof);
+[[nodiscard]] std::string hello_text(const Entry& self, const std::string& group, InstanceId target,
+                                     const std::string& doorbell);
+/// `proof` is empty without a secret.
+[[nodiscard]] PacketStatus send_hello(const FileDescriptor& socket, const std::string& text,
+                                      const std::string& proof, int link, int doorbell_page);
 [[nodiscard]] PacketStatus send_welcome(const FileDescriptor& socket, const std::string& doorbell,
                                         int doorbell_page);
 void send_refusal(const FileDescriptor& socket, bool for_good, const std::string& why);

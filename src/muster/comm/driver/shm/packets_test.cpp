@@ -22,7 +22,7 @@ struct Sockets {
     const std::string name = "muster-test-" + std::to_string(secure_random_u64());
     listener = listen_unix(name).value();
     from = connect_unix(name).value();
-    to = accept_unix(listener).value();
+    to = accept_unix(listener).value().value();
   }
   Packet next() {
     Packet packet;
@@ -34,7 +34,8 @@ struct Sockets {
 Packet hello_packet(Sockets& sockets, const Entry& self) {
   const FileDescriptor link = memory();
   const FileDescriptor page = memory();
-  EXPECT_EQ(send_hello(sockets.from, self, "group", InstanceId(7), "bell", link.get(), page.get()),
+  EXPECT_EQ(send_hello(sockets.from, hello_text(self, "group", InstanceId(7), "bell"), "",
+                       link.get(), page.get()),
             PacketStatus::done);
   return sockets.next();
 }

@@ -202,8 +202,8 @@ TEST(ShmDriver, SurvivesGarbageAtTheDoor) {
   TestNode a("a");
   const auto wrong = create_memory_file("muster-test", 4096).value();
   sockets.push_back(connect_unix(b.driver().address()).value());
-  ASSERT_EQ(send_hello(sockets.back(), a.self(), "group", b.self().instance, "bell", wrong.get(),
-                       wrong.get()),
+  ASSERT_EQ(send_hello(sockets.back(), hello_text(a.self(), "group", b.self().instance, "bell"), "",
+                       wrong.get(), wrong.get()),
             PacketStatus::done);
   ASSERT_TRUE(run_until({&b}, [&] { return b.driver().counters().malformed == 7; }));
   const PeerId to = a.connect(b);
@@ -216,9 +216,11 @@ struct HandMadeSender {
   explicit HandMadeSender(TestNode& to)
       : node("sender"), memory(LinkMemory::create(65536).value()) {
     socket = connect_unix(to.driver().address()).value();
-    EXPECT_EQ(send_hello(socket, node.self(), "group", to.self().instance,
-                         node.bell().socket_name(), memory.file().get(), node.bell().page_fd()),
-              PacketStatus::done);
+    EXPECT_EQ(
+        send_hello(socket,
+                   hello_text(node.self(), "group", to.self().instance, node.bell().socket_name()),
+                   "", memory.file().get(), node.bell().page_fd()),
+        PacketStatus::done);
   }
   TestNode node;
   LinkMemory memory;
@@ -244,9 +246,10 @@ TEST(ShmDriver, RefusesASecondConnectionOfTheSamePeer) {
   ASSERT_TRUE(run_until({&a, &b}, [&] { return a.driver().drained(to); }));
   const auto socket = connect_unix(b.driver().address()).value();
   auto memory = LinkMemory::create(65536).value();
-  ASSERT_EQ(send_hello(socket, a.self(), "group", b.self().instance, a.bell().socket_name(),
-                       memory.file().get(), a.bell().page_fd()),
-            PacketStatus::done);
+  ASSERT_EQ(
+      send_hello(socket, hello_text(a.self(), "group", b.self().instance, a.bell().socket_name()),
+                 "", memory.file().get(), a.bell().page_fd()),
+      PacketStatus::done);
   ASSERT_TRUE(run_until({&a, &b}, [&] { return b.driver().counters().stale == 1; }));
   ASSERT_EQ(a.driver().send(to, test_message(a.self(), 1, Body::text("fine"))), SendStatus::sent);
   ASSERT_TRUE(run_until({&a, &b}, [&] { return b.received.size() == 1; }));

@@ -17,14 +17,14 @@ namespace muster::comm::shm {
 class TestNode final : public DriverSink {
  public:
   explicit TestNode(const std::string& name, ShmOptions options = {}, QueueLimits limits = {},
-                    std::string group = "group")
+                    std::string group = "group", std::string secret = {})
       : group_(std::move(group)), self_(local_entry(Name(name), "test")) {
     bell_ = Doorbell::create().value();
     driver_ = make_shm_driver({.self = self_,
                                .group = group_,
                                .doorbell = *bell_,
                                .clock = clock_,
-                               .security = {},
+                               .security = {.secret = std::move(secret)},
                                .limits = limits},
                               options)
                   .value();

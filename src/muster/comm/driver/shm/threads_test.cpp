@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "muster/comm/driver/shm/test_node.h"
+#include "muster/runtime/last_look.h"
 
 namespace muster::comm::shm {
 namespace {
@@ -56,7 +57,7 @@ class ThreadedNode {
   void wait(const std::stop_token& stop) {
     if (node.driver().ready()) return;
     node.bell().prepare(Doorbell::Sleep::on_fd);
-    if (!node.driver().ready() && !stop.stop_requested()) {
+    if (!last_look([&] { return node.driver().ready() || stop.stop_requested(); })) {
       pollfd slots[2] = {{node.bell().fd(), POLLIN, 0}, {node.driver().control_fd(), POLLIN, 0}};
       ::poll(slots, 2, timeout());
     }

@@ -17,29 +17,13 @@ static_assert(crypto_scalarmult_curve25519_BYTES == 32 &&
 constexpr std::string_view kPurpose = "muster zmq curve keys, version 1";
 constexpr std::string_view kZapEndpoint = "inproc://zeromq.zap.01";
 constexpr std::string_view kDomain = "muster";
+constexpr std::size_t kMostParts = 16;  // of a question; more are no question
 
 const unsigned char* raw(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 unsigned char* raw(std::array<std::byte, 32>& key) {
   return reinterpret_cast<unsigned char*>(key.data());
-}
-
-std::optional<std::vector<std::string>> receive_strings(const ZmqSocket& socket) {
-  std::vector<std::string> parts;
-  bool more = true;
-  while (more) {
-    zmq_msg_t message;
-    zmq_msg_init(&message);
-    if (zmq_msg_recv(&message, socket.get(), ZMQ_DONTWAIT) < 0) {
-      zmq_msg_close(&message);
-      return std::nullopt;
-    }
-    parts.emplace_back(static_cast<const char*>(zmq_msg_data(&message)), zmq_msg_size(&message));
-    more = zmq_msg_more(&message) != 0;
-    zmq_msg_close(&message);
-  }
-  return parts;
 }
 
 }  // namespace
@@ -105,17 +89,15 @@ bool ZapHandler::admits(const std::vector<std::string>& question) const {
   return same;
 }
 
-void ZapHandler::serve() {
-  while (const auto question = receive_strings(socket_)) {
-    const bool known = admits(*question);
+void ZapHandler::serve(bool room) {
+  while (const auto question = receive_strings(socket_, kMostParts)) {
     const std::string id = question->size() > 1 ? (*question)[1] : "";
-    const std::array<std::string, 6> answer{
-        "1.0", id, known ? "200" : "400", known ? "OK" : "not of this group", known ? "member" : "",
-        ""};
-    for (std::size_t i = 0; i < answer.size(); ++i) {
-      zmq_send(socket_.get(), answer[i].data(), answer[i].size(),
-               ZMQ_DONTWAIT | (i + 1 < answer.size() ? ZMQ_SNDMORE : 0));
-    }
+    if (!admits(*question))
+      static_cast<void>(send_strings(socket_, {"1.0", id, "400", "not of this group", "", ""}));
+    else if (!room)
+      static_cast<void>(send_strings(socket_, {"1.0", id, "300", "no room", "", ""}));
+    else
+      static_cast<void>(send_strings(socket_, {"1.0", id, "200", "OK", "member", ""}));
   }
 }
 

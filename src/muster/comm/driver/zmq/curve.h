@@ -36,8 +36,8 @@ class ZapHandler {
   [[nodiscard]] static Result<ZapHandler> open(const ZmqContext& context, std::string password);
 
   [[nodiscard]] int fd() const { return socket_.fd(); }
-  /// Answers all questions that are waiting.
-  void serve();
+  /// Answers all questions that are waiting. Without room nobody is let in for now.
+  void serve(bool room = true);
   void close() { socket_.close(); }
   void abandon() { socket_.abandon(); }
 

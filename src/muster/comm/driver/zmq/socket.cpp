@@ -105,15 +105,46 @@ Result<ZmqSocket> ZmqSocket::monitor(const ZmqContext& context, const std::strin
 
 void ZmqSocket::stop_monitor() { zmq_socket_monitor(socket_, nullptr, 0); }
 
-std::optional<int> next_monitor_event(const ZmqSocket& monitor) {
+std::optional<int> next_monitor_event(const ZmqSocket& monitor, std::int32_t* value) {
   // Two parts: number and value of the event, then the endpoint.
   std::byte first[64];
   const int size = zmq_recv(monitor.get(), first, sizeof first, ZMQ_DONTWAIT);
   if (size < static_cast<int>(sizeof(std::uint16_t))) return std::nullopt;
   std::uint16_t event = 0;
   std::memcpy(&event, first, sizeof event);
+  if (value != nullptr && size >= static_cast<int>(sizeof event + sizeof *value))
+    std::memcpy(value, first + sizeof event, sizeof *value);
   zmq_recv(monitor.get(), first, sizeof first, ZMQ_DONTWAIT);
   return event;
+}
+
+std::optional<std::vector<std::string>> receive_strings(const ZmqSocket& socket, std::size_t most) {
+  std::vector<std::string> parts;
+  bool more = true;
+  while (more) {
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    if (zmq_msg_recv(&message, socket.get(), ZMQ_DONTWAIT) < 0) {
+      zmq_msg_close(&message);
+      if (zmq_errno() == EINTR) continue;
+      return std::nullopt;
+    }
+    if (parts.size() < most)
+      parts.emplace_back(static_cast<const char*>(zmq_msg_data(&message)), zmq_msg_size(&message));
+    more = zmq_msg_more(&message) != 0;
+    zmq_msg_close(&message);
+  }
+  return parts;
+}
+
+bool send_strings(const ZmqSocket& socket, const std::vector<std::string>& parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const int flags = ZMQ_DONTWAIT | (i + 1 < parts.size() ? ZMQ_SNDMORE : 0);
+    while (zmq_send(socket.get(), parts[i].data(), parts[i].size(), flags) < 0) {
+      if (zmq_errno() != EINTR) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace muster::comm

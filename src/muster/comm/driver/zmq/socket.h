@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "muster/base/buffer.h"
 #include "muster/base/result.h"
@@ -69,8 +72,16 @@ class ZmqSocket {
   void* socket_ = nullptr;
 };
 
-/// One event off a monitor; nothing when there is none.
-[[nodiscard]] std::optional<int> next_monitor_event(const ZmqSocket& monitor);
+/// One event off a monitor; nothing when there is none. `value`: what libzmq says with it, for
+/// connections their descriptor.
+[[nodiscard]] std::optional<int> next_monitor_event(const ZmqSocket& monitor,
+                                                    std::int32_t* value = nullptr);
+
+/// A whole message as text, or nothing when there is none; parts above `most` are dropped.
+[[nodiscard]] std::optional<std::vector<std::string>> receive_strings(const ZmqSocket& socket,
+                                                                      std::size_t most);
+/// Without waiting; false when the socket does not take it.
+[[nodiscard]] bool send_strings(const ZmqSocket& socket, const std::vector<std::string>& parts);
 
 /// "connect to 'tcp://…': Invalid argument", from zmq_errno().
 [[nodiscard]] Error zmq_error(std::string_view doing);

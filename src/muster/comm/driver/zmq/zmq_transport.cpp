@@ -12,7 +12,6 @@
 #include "muster/base/fork_guard.h"
 #include "muster/base/log.h"
 #include "muster/comm/driver/zmq/endpoint.h"
-#include "muster/comm/driver/zmq/user_key.h"
 #include "muster/comm/errc.h"
 
 namespace muster::comm {
@@ -73,27 +72,19 @@ Result<void> ZmqTransport::listen(const Security& security, const ZmqOptions& op
   pull_.set(ZMQ_LINGER, 0);
   pull_.set(ZMQ_RCVHWM, 0);
   set_tcp_options(pull_);
-  if (!security.secret.empty()) {
-    if (zmq_has("curve") == 0)
-      return fail(Errc::driver_type, "this libzmq cannot encrypt (it was built without CURVE)");
-    keys_ = derive_curve_keys(security.secret);
-    auto zap = ZapHandler::open(context_, *keys_);
-    if (!zap) return fail(zap.error());
-    zap_.emplace(*std::move(zap));
+  auto credentials = ZmqCredentials::make(security);
+  if (!credentials) return fail(credentials.error());
+  credentials_ = *std::move(credentials);
+  auto zap = credentials_.open_zap(context_);
+  if (!zap) return fail(zap.error());
+  if (*zap) {
+    zap_.emplace(**std::move(zap));
     if (auto ok = watch(zap_->fd(), kZap); !ok) return ok;
-    use_curve_as_server(pull_, *keys_);
-  } else if (!security.insecure) {
-    auto key = user_key();
-    if (!key) return fail(key.error());
-    password_ = *std::move(key);
-    auto zap = ZapHandler::open(context_, password_);
-    if (!zap) return fail(zap.error());
-    zap_.emplace(*std::move(zap));
-    if (auto ok = watch(zap_->fd(), kZap); !ok) return ok;
-    use_password_as_server(pull_);
   }
+  credentials_.use_as_server(pull_);
   auto monitor =
-      pull_.monitor(context_, "muster-pull", keys_ ? kStrangerEventsWithSecret : kStrangerEvents);
+      pull_.monitor(context_, "muster-pull",
+                    credentials_.encrypts() ? kStrangerEventsWithSecret : kStrangerEvents);
   if (!monitor) return fail(monitor.error());
   pull_monitor_ = *std::move(monitor);
   if (auto ok = watch(pull_monitor_.fd(), kPullMonitor); !ok) return ok;
@@ -153,8 +144,7 @@ Result<ZmqTransport::Way> ZmqTransport::open_way(PeerId peer, const std::string&
   way.push.set(ZMQ_CONNECT_TIMEOUT, std::max(100, to_ms(lease_ / 3)));
   set_tcp_options(way.push);
   way.push.set(ZMQ_IPV6, address.starts_with("tcp://[") ? 1 : 0);
-  if (keys_) use_curve_as_client(way.push, *keys_);
-  if (!password_.empty()) use_password_as_client(way.push, password_);
+  credentials_.use_as_client(way.push);
   auto monitor =
       way.push.monitor(context_, fmt::format("muster-way-{}", ++monitors_made_), kWayEvents);
   if (!monitor) return fail(monitor.error());

@@ -10,6 +10,7 @@
 
 #include "muster/base/clock.h"
 #include "muster/comm/driver/context.h"
+#include "muster/comm/driver/zmq/credentials.h"
 #include "muster/comm/driver/zmq/curve.h"
 #include "muster/comm/driver/zmq/frame_io.h"
 #include "muster/comm/driver/zmq/options.h"
@@ -69,8 +70,7 @@ class ZmqTransport final : public FrameTransport {
   Duration lease_;
   std::uint64_t made_in_ = 0;  // fork generation
   ZmqContext context_;         // first, so that it ends after its sockets
-  std::optional<CurveKeys> keys_;
-  std::string password_;  // empty with keys, and when anybody may come
+  ZmqCredentials credentials_;
   std::optional<ZapHandler> zap_;
   ZmqSocket pull_;
   ZmqSocket pull_monitor_;

@@ -1,0 +1,49 @@
+#include "muster/comm/collective/algorithm/ring_reduce.h"
+
+#include <algorithm>
+
+namespace muster::comm::collective {
+
+RingReduce::RingReduce(const Call& call, const Place& place, const Blocks& blocks)
+    : place_(place), blocks_(blocks), item_size_(item_size(call.element)) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) largest_ = std::max(largest_, blocks.bytes(i));
+  parts_ = segment_count(largest_);
+}
+
+void RingReduce::build(Builder& builder, const Region& source, const ResultOf& result_of) {
+  const auto [rank, n, hosts] = place_;
+  // One segment arrives while the one before is combined.
+  const Region arrivals[] = {builder.scratch(largest_ / parts_ + item_size_),
+                             builder.scratch(largest_ / parts_ + item_size_)};
+  std::size_t round = 0;
+  Region sent = block(source, blocks_, wrap(rank - 1, n));
+  for (int step = 0; step < n - 1; ++step) {
+    const int received = wrap(rank - step - 2, n);
+    const Region result = result_of(step, received);
+    const auto outgoing = segments_of(sent);
+    const auto own = segments_of(block(source, blocks_, received));
+    const auto combined = segments_of(result);
+    for (std::size_t k = 0; k < parts_; ++k, ++round) {
+      const Region arrival = arrivals[round % 2].part(0, own[k].bytes);
+      builder.round();
+      builder.send(wrap(rank + 1, n), outgoing[k]);
+      builder.receive(wrap(rank - 1, n), arrival);
+      finish_meanwhile(builder);
+      pending_ = Combination{combined[k], arrival, own[k]};
+      if (parts_ == 1) finish(builder);  // the next round sends it
+    }
+    sent = result;
+  }
+}
+
+void RingReduce::finish_meanwhile(Builder& builder) {
+  if (pending_) builder.reduce_meanwhile(pending_->into, pending_->left, pending_->right);
+  pending_.reset();
+}
+
+void RingReduce::finish(Builder& builder) {
+  if (pending_) builder.reduce(pending_->into, pending_->left, pending_->right);
+  pending_.reset();
+}
+
+}  // namespace muster::comm::collective

@@ -1,0 +1,201 @@
+#include "muster/comm/collective/call.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace muster::comm::collective {
+namespace {
+
+[[noreturn]] void wrong(const Call& call, const std::string& what) {
+  throw std::invalid_argument(fmt::format("[{}] {}", name(call.operation), what));
+}
+
+void check_counts(const Call& call, const std::vector<std::size_t>& counts, const char* which,
+                  int size) {
+  if (counts.size() != static_cast<std::size_t>(size))
+    wrong(call,
+          fmt::format("{} has {} entries, and the group {} ranks", which, counts.size(), size));
+}
+
+bool needs_all_counts(const Call& call, int rank) {
+  switch (call.operation) {
+    case Operation::scatter:
+    case Operation::gather: return rank == call.root;
+    case Operation::allgather:
+    case Operation::reduce_scatter:
+    case Operation::all_to_all: return true;
+    default: return false;
+  }
+}
+
+void check_shape(const Call& call, int rank, int size) {
+  if (!call.variable) {
+    if (!call.counts.empty() || !call.receive_counts.empty())
+      wrong(call, "counts per rank are given, but not asked for");
+    return;
+  }
+  if (!needs_all_counts(call, rank)) {
+    if (is_rooted(call.operation) && call.operation != Operation::broadcast &&
+        call.operation != Operation::reduce)
+      return;
+    wrong(call, "has no form with different counts");
+  }
+  check_counts(call, call.counts, "counts", size);
+  if (call.operation == Operation::all_to_all) {
+    check_counts(call, call.receive_counts, "receive_counts", size);
+    if (call.in_place()) wrong(call, "with different counts cannot work in place");
+    const auto self = static_cast<std::size_t>(rank);
+    if (call.counts[self] != call.receive_counts[self])
+      wrong(call, fmt::format("rank {} sends {} items to itself and receives {}", rank,
+                              call.counts[self], call.receive_counts[self]));
+  }
+}
+
+/// Items that this rank's buffers hold.
+struct Sizes {
+  std::size_t input = 0;
+  std::size_t output = 0;
+};
+
+Sizes sizes(const Call& call, int rank, int size) {
+  const auto all = [&](const std::vector<std::size_t>& counts) {
+    return call.variable ? std::accumulate(counts.begin(), counts.end(), std::size_t{0})
+                         : call.count * static_cast<std::size_t>(size);
+  };
+  const std::size_t own =
+      call.counts.empty() ? call.count : call.counts[static_cast<std::size_t>(rank)];
+  const bool root = rank == call.root;
+  switch (call.operation) {
+    case Operation::barrier: return {};
+    case Operation::broadcast: return {root ? call.count : 0, call.count};
+    case Operation::scatter: return {root ? all(call.counts) : 0, own};
+    case Operation::gather: return {own, root ? all(call.counts) : 0};
+    case Operation::reduce: return {call.count, root ? call.count : 0};
+    case Operation::allreduce: return {call.count, call.count};
+    case Operation::allgather: return {own, all(call.counts)};
+    case Operation::reduce_scatter: return {all(call.counts), own};
+    case Operation::all_to_all: return {all(call.counts), all(call.receive_counts)};
+  }
+  return {};
+}
+
+// FNV-1a over the words: good enough to notice a difference, and the same on every host.
+std::uint64_t hash_of(const std::vector<std::size_t>& counts) {
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
+  for (const std::size_t count : counts) hash = (hash ^ count) * 0x100'0000'01b3;
+  return hash;
+}
+
+}  // namespace
+
+std::string_view name(Operation operation) {
+  constexpr std::array<std::string_view, kOperations.size()> kNames = {
+      "barrier",   "broadcast", "scatter",        "gather",    "reduce",
+      "allreduce", "allgather", "reduce_scatter", "all_to_all"};
+  return kNames[static_cast<std::size_t>(operation)];
+}
+
+Blocks::Blocks(std::size_t n, std::size_t bytes) : starts_(n + 1) {
+  for (std::size_t i = 0; i <= n; ++i) starts_[i] = i * bytes;
+}
+
+Blocks::Blocks(const std::vector<std::size_t>& counts, std::size_t item_size)
+    : starts_(counts.size() + 1) {
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    starts_[i + 1] = starts_[i] + counts[i] * item_size;
+}
+
+Blocks Blocks::split(std::size_t count, std::size_t n, std::size_t item_size) {
+  Blocks result(n, 0);
+  for (std::size_t i = 0; i < n; ++i)
+    result.starts_[i + 1] = result.starts_[i] + (count / n + (i < count % n ? 1 : 0)) * item_size;
+  return result;
+}
+
+Blocks blocks(const Call& call, int size) {
+  if (!call.counts.empty()) return {call.counts, item_size(call.element)};
+  return {static_cast<std::size_t>(size), call.count * item_size(call.element)};
+}
+
+Blocks receive_blocks(const Call& call, int size) {
+  if (!call.receive_counts.empty()) return {call.receive_counts, item_size(call.element)};
+  return blocks(call, size);
+}
+
+std::size_t total_bytes(const Call& call, int size) {
+  switch (call.operation) {
+    case Operation::barrier: return 0;
+    case Operation::broadcast:
+    case Operation::reduce:
+    case Operation::allreduce: return call.count * item_size(call.element);
+    default: return blocks(call, size).total();
+  }
+}
+
+void check(const Call& call, int rank, int size) {
+  if (is_rooted(call.operation) && (call.root < 0 || call.root >= size))
+    wrong(call,
+          fmt::format("root is {}, and the group has the ranks 0 to {}", call.root, size - 1));
+  check_shape(call, rank, size);
+  if (is_reducing(call.operation)) check(name(call.operation), call.reduction, call.element);
+  const Sizes needed = sizes(call, rank, size);
+  if (needed.input > 0 && call.input == nullptr)
+    wrong(call, fmt::format("rank {} gives no input, {} {} are needed", rank, needed.input,
+                            name(call.element)));
+  if (needed.output > 0 && call.output == nullptr)
+    wrong(call, fmt::format("rank {} gives no output, room for {} {} is needed", rank,
+                            needed.output, name(call.element)));
+}
+
+Signature signature(const Call& call) {
+  Signature result;
+  result.operation = call.operation;
+  if (call.operation == Operation::barrier) return result;
+  result.element = call.element;
+  if (is_reducing(call.operation)) result.reduction = call.reduction.kind;
+  if (is_rooted(call.operation)) result.root = static_cast<std::int16_t>(call.root);
+  result.variable = call.variable ? 1 : 0;
+  const bool all_know =
+      call.operation == Operation::allgather || call.operation == Operation::reduce_scatter;
+  result.count = !call.variable ? call.count : all_know ? hash_of(call.counts) : 0;
+  return result;
+}
+
+std::uint16_t earlier_after(const Signature& signature) {
+  if (!is_rooted(signature.operation)) return signature.earlier;  // all ranks compare these
+  const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
+  return static_cast<std::uint16_t>((words[0] ^ words[1] << 7) * 0x9e37'79b9'7f4a'7c15 >> 48);
+}
+
+std::string describe(const Signature& signature) {
+  const auto& [operation, element, reduction, variable, root, earlier, count] = signature;
+  std::string text(name(operation));
+  if (operation == Operation::barrier) return text;
+  text += variable != 0 ? fmt::format(" with different counts of {}", name(element))
+                        : fmt::format(" of {} {}", count, name(element));
+  if (is_reducing(operation)) text += fmt::format(" by {}", name(reduction));
+  if (operation == Operation::broadcast || operation == Operation::scatter)
+    text += fmt::format(" from rank {}", root);
+  if (operation == Operation::gather || operation == Operation::reduce)
+    text += fmt::format(" to rank {}", root);
+  return text;
+}
+
+std::string difference(int rank, const Signature& its, int other, const Signature& others) {
+  Signature as_if = its;
+  as_if.earlier = others.earlier;
+  if (as_if == others && its != others)
+    return fmt::format(
+        "before this {}, ranks {} and {} called different rooted operations, or with different "
+        "roots",
+        describe(its), rank, other);
+  return fmt::format("rank {} calls {}, rank {} calls {}", rank, describe(its), other,
+                     describe(others));
+}
+
+}  // namespace muster::comm::collective

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "muster/comm/collective/element.h"
+#include "muster/comm/collective/reduction.h"
+
+namespace muster::comm::collective {
+
+enum class Operation : std::uint8_t {
+  barrier,
+  broadcast,
+  scatter,
+  gather,
+  reduce,
+  allreduce,
+  allgather,
+  reduce_scatter,
+  all_to_all
+};
+
+inline constexpr std::array kOperations = {
+    Operation::barrier,   Operation::broadcast,      Operation::scatter,
+    Operation::gather,    Operation::reduce,         Operation::allreduce,
+    Operation::allgather, Operation::reduce_scatter, Operation::all_to_all};
+
+[[nodiscard]] std::string_view name(Operation operation);
+[[nodiscard]] constexpr bool is_rooted(Operation operation) {
+  return operation >= Operation::broadcast && operation <= Operation::reduce;
+}
+[[nodiscard]] constexpr bool is_reducing(Operation operation) {
+  return operation == Operation::reduce || operation == Operation::allreduce ||
+         operation == Operation::reduce_scatter;
+}
+
+/// One rank's part of a collective. n is the size of the group; blocks lie one after the other in
+/// the order of ranks.
+///
+/// | operation      | input                    | output                   |
+/// | broadcast      | count, at the root       | count                    |
+/// | scatter        | n blocks, at the root    | one block                |
+/// | gather         | one block                | n blocks, at the root    |
+/// | reduce         | count                    | count, at the root       |
+/// | allreduce      | count                    | count                    |
+/// | allgather      | one block                | n blocks                 |
+/// | reduce_scatter | n blocks                 | one block                |
+/// | all_to_all     | n blocks, one for each   | n blocks, one from each  |
+///
+/// A block has `count` items, or `counts[r]` for rank r. In place (`input == output`): broadcast,
+/// reduce, allreduce and all_to_all replace the items; for scatter and gather at the root and for
+/// allgather the rank's own block already lies at its place among the n; reduce_scatter puts its
+/// block at the beginning, and what follows it is undefined.
+struct Call {
+  Operation operation = Operation::barrier;
+  Element element = Element::u8;
+  Reduction reduction = {};
+  int root = 0;
+  std::size_t count = 0;
+  /// Items of each rank's block when they differ, else empty. gather and scatter need them at the
+  /// root only: elsewhere they are empty and `count` is the rank's own. For all_to_all the blocks
+  /// of the input.
+  std::vector<std::size_t> counts = {};
+  std::vector<std::size_t> receive_counts = {};  ///< all_to_all: the blocks of the output
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  bool variable = false;  ///< a form with different counts, also where `counts` may be empty
+
+  [[nodiscard]] bool in_place() const { return input == output && output != nullptr; }
+};
+
+/// Where blocks begin and end in a buffer of blocks, in bytes.
+class Blocks {
+ public:
+  /// n blocks of `bytes` each.
+  Blocks(std::size_t n, std::size_t bytes);
+  /// n blocks of different sizes, given in items.
+  Blocks(const std::vector<std::size_t>& counts, std::size_t item_size);
+  /// `count` items shared out over n blocks as evenly as possible: the first ones get one more.
+  [[nodiscard]] static Blocks split(std::size_t count, std::size_t n, std::size_t item_size);
+
+  [[nodiscard]] std::size_t size() const { return starts_.size() - 1; }
+  [[nodiscard]] std::size_t start(std::size_t block) const { return starts_[block]; }
+  [[nodiscard]] std::size_t bytes(std::size_t block) const {
+    return starts_[block + 1] - starts_[block];
+  }
+  /// Of the blocks first … last-1.
+  [[nodiscard]] std::size_t bytes(std::size_t first, std::size_t last) const {
+    return starts_[last] - starts_[first];
+  }
+  [[nodiscard]] std::size_t total() const { return starts_.back(); }
+
+ private:
+  std::vector<std::size_t> starts_;  // one more than there are blocks
+};
+
+/// The blocks of the larger buffer of scatter, gather, allgather and reduce_scatter, and of the
+/// input of all_to_all.
+[[nodiscard]] Blocks blocks(const Call& call, int size);
+/// The blocks of the output of all_to_all.
+[[nodiscard]] Blocks receive_blocks(const Call& call, int size);
+
+/// Bytes of the whole operation as the choice of an algorithm sees it: the larger of a rank's two
+/// buffers, at the rank where it is largest.
+[[nodiscard]] std::size_t total_bytes(const Call& call, int size);
+
+/// Throws std::invalid_argument for a call that cannot be right: root outside 0 … size-1, a wrong
+/// number of counts, a buffer that is missing, a reduction that its element does not have.
+void check(const Call& call, int rank, int size);
+
+/// What must agree between the ranks of one call. Travels with its messages, so that a rank that
+/// called something else is found out instead of waited for.
+struct Signature {
+  Operation operation = Operation::barrier;
+  Element element = Element::u8;
+  ReductionKind reduction = ReductionKind::sum;
+  std::uint8_t variable = 0;
+  std::int16_t root = 0;
+  /// A hash of the rooted calls before this one with the same tag. In those not all ranks wait for
+  /// each other, so two that both take themselves for the root find out at the next call.
+  std::uint16_t earlier = 0;
+  std::uint64_t count = 0;  ///< items of a block; for variable counts a hash of those that all know
+  bool operator==(const Signature&) const = default;
+};
+static_assert(sizeof(Signature) == 16);
+
+[[nodiscard]] Signature signature(const Call& call);
+/// What `earlier` is in the call that follows.
+[[nodiscard]] std::uint16_t earlier_after(const Signature& signature);
+/// "allreduce of 1000 float32 by sum", "broadcast of 8 uint8 from rank 2".
+[[nodiscard]] std::string describe(const Signature& signature);
+/// "rank 1 calls barrier, rank 0 calls allreduce of 4 float32 by sum".
+[[nodiscard]] std::string difference(int rank, const Signature& its, int other,
+                                     const Signature& others);
+
+}  // namespace muster::comm::collective

@@ -1,0 +1,116 @@
+#include "muster/comm/collective/call.h"
+
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace muster::comm::collective {
+namespace {
+
+std::byte items[64];
+
+Call allreduce() {
+  Call call;
+  call.operation = Operation::allreduce;
+  call.element = Element::f32;
+  call.count = 4;
+  call.input = items;
+  call.output = items;
+  return call;
+}
+
+void expect_wrong(const Call& call, int rank, int size, const std::string& text) {
+  try {
+    check(call, rank, size);
+    FAIL() << "no error; expected: " << text;
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr(text));
+  }
+}
+
+TEST(Call, IsFineWhenItsShapeAndBuffersAre) { EXPECT_NO_THROW(check(allreduce(), 0, 3)); }
+
+TEST(Call, NamesARootThatDoesNotExist) {
+  Call call = allreduce();
+  call.operation = Operation::broadcast;
+  call.root = 3;
+  expect_wrong(call, 0, 3, "[broadcast] root is 3, and the group has the ranks 0 to 2");
+}
+
+TEST(Call, NamesABufferThatIsMissing) {
+  Call call = allreduce();
+  call.output = nullptr;
+  expect_wrong(call, 1, 3, "[allreduce] rank 1 gives no output, room for 4 float32 is needed");
+  call.input = nullptr;
+  expect_wrong(call, 1, 3, "gives no input, 4 float32 are needed");
+}
+
+TEST(Call, CountsTheCounts) {
+  Call call = allreduce();
+  call.operation = Operation::allgather;
+  call.variable = true;
+  call.counts = {1, 2};
+  expect_wrong(call, 0, 3, "[allgather] counts has 2 entries, and the group 3 ranks");
+}
+
+TEST(Call, RefusesDifferentCountsWhereThereIsNoSuchForm) {
+  Call call = allreduce();
+  call.variable = true;
+  expect_wrong(call, 0, 3, "[allreduce] has no form with different counts");
+}
+
+TEST(Call, RefusesAReductionThatTheElementDoesNotHave) {
+  Call call = allreduce();
+  call.element = Element::i32;
+  call.reduction = ReductionKind::mean;
+  expect_wrong(call, 0, 3, "[allreduce] mean is not defined for int32");
+}
+
+TEST(Signature, DiffersWhenShapesOrOperationsDiffer) {
+  const Signature one = signature(allreduce());
+  EXPECT_EQ(one, signature(allreduce()));
+  Call call = allreduce();
+  call.count = 5;
+  EXPECT_NE(one, signature(call));
+  call = allreduce();
+  call.reduction = ReductionKind::max;
+  EXPECT_NE(one, signature(call));
+  EXPECT_EQ(describe(one), "allreduce of 4 float32 by sum");
+}
+
+TEST(Signature, DoesNotCountWhatOnlyTheRootKnows) {
+  Call root = allreduce();
+  root.operation = Operation::gather;
+  root.variable = true;
+  root.counts = {4, 2};
+  Call other = root;
+  other.counts.clear();
+  other.count = 2;
+  EXPECT_EQ(signature(root), signature(other));
+}
+
+TEST(Signature, RemembersRootedCallsOnly) {
+  Signature one = signature(allreduce());
+  EXPECT_EQ(earlier_after(one), 0);
+  Call call = allreduce();
+  call.operation = Operation::broadcast;
+  const auto from_first = earlier_after(signature(call));
+  call.root = 1;
+  EXPECT_NE(from_first, 0);
+  EXPECT_NE(from_first, earlier_after(signature(call)));
+  one.earlier = from_first;
+  EXPECT_EQ(earlier_after(one), from_first);
+}
+
+TEST(Blocks, ShareItemsOutEvenly) {
+  const Blocks blocks = Blocks::split(10, 4, 8);
+  EXPECT_EQ(blocks.bytes(0), 24u);
+  EXPECT_EQ(blocks.bytes(1), 24u);
+  EXPECT_EQ(blocks.bytes(2), 16u);
+  EXPECT_EQ(blocks.start(3), 64u);
+  EXPECT_EQ(blocks.total(), 80u);
+}
+
+}  // namespace
+}  // namespace muster::comm::collective

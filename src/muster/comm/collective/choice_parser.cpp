@@ -1,0 +1,200 @@
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "muster/base/suggest.h"
+#include "muster/comm/collective/choice.h"
+#include "muster/comm/errc.h"
+
+namespace muster::comm::collective {
+
+/// Reads the entries of MUSTER_COLLECTIVES into a table.
+class ChoiceParser {
+ public:
+  ChoiceParser(std::string_view text, ChoiceTable& table) : text_(text), table_(table) {}
+
+  [[nodiscard]] Result<void> run() {
+    for (skip_separators(); at_ < text_.size(); skip_separators())
+      if (Result<void> read = entry(); !read) return read;
+    return {};
+  }
+
+ private:
+  struct Range {
+    std::size_t from;
+    std::size_t to;
+  };
+
+  static constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
+
+  static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+  void skip_separators() {
+    while (at_ < text_.size()) {
+      if (text_[at_] == '#')
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      else if (is_space(text_[at_]) || text_[at_] == ',')
+        ++at_;
+      else
+        return;
+    }
+  }
+
+  /// What stands up to the next of `ends`, a separator or the end of the text.
+  std::string_view word(std::string_view ends) {
+    const std::size_t from = at_;
+    while (at_ < text_.size() && !is_space(text_[at_]) && text_[at_] != ',' && text_[at_] != '#' &&
+           ends.find(text_[at_]) == std::string_view::npos)
+      ++at_;
+    return text_.substr(from, at_ - from);
+  }
+
+  bool take(char c) {
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  [[nodiscard]] tl::unexpected<Error> wrong(std::size_t position, const std::string& what) const {
+    return fail(Errc::malformed, fmt::format("at position {}: {}", position + 1, what));
+  }
+
+  [[nodiscard]] tl::unexpected<Error> unknown(std::size_t position, std::string_view what,
+                                              std::string_view given,
+                                              const std::vector<std::string>& allowed) const {
+    const std::string meant = nearest(given, allowed);
+    return wrong(position,
+                 fmt::format("'{}' is not {}{}; there are {}", given, what,
+                             meant.empty() ? "" : fmt::format(", perhaps '{}' is meant", meant),
+                             fmt::join(allowed, ", ")));
+  }
+
+  [[nodiscard]] Result<Operation> operation() {
+    const std::size_t position = at_;
+    const std::string_view given = word("/:");
+    std::vector<std::string> allowed;
+    for (const Operation candidate : kOperations) {
+      if (name(candidate) == given) return candidate;
+      allowed.emplace_back(name(candidate));
+    }
+    return unknown(position, "an operation", given, allowed);
+  }
+
+  [[nodiscard]] Result<std::vector<Layout>> layouts() {
+    if (!take('/')) return std::vector{Layout::flat, Layout::mixed};
+    const std::size_t position = at_;
+    const std::string_view given = word(":");
+    for (const Layout candidate : {Layout::flat, Layout::mixed})
+      if (name(candidate) == given) return std::vector{candidate};
+    return unknown(position, "a layout", given, {"flat", "mixed"});
+  }
+
+  static std::optional<std::size_t> bytes(std::string_view text) {
+    std::size_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{}) return std::nullopt;
+    if (rest == end) return value;
+    if (rest + 1 != end) return std::nullopt;
+    const int shift = *rest == 'k' || *rest == 'K'   ? 10
+                      : *rest == 'm' || *rest == 'M' ? 20
+                      : *rest == 'g' || *rest == 'G' ? 30
+                                                     : 0;
+    if (shift == 0 || value > kNoEnd >> shift) return std::nullopt;
+    return value << shift;
+  }
+
+  [[nodiscard]] Result<Range> range() {
+    const std::size_t position = at_;
+    const std::string_view given = word(":");
+    if (given == "*") return Range{0, kNoEnd};
+    const std::size_t dash = given.find('-');
+    const auto from = bytes(given.substr(0, dash));
+    const std::string_view rest = dash == std::string_view::npos ? "" : given.substr(dash + 1);
+    const auto to = rest.empty() ? std::optional(kNoEnd) : bytes(rest);
+    if (dash == std::string_view::npos || !from || !to)
+      return wrong(
+          position,
+          fmt::format("'{}' is not a range of bytes such as 0-8k, 64k-1M, 1M- or *", given));
+    if (*from >= *to)
+      return wrong(position, fmt::format("the range {} is empty: it ends before it begins", given));
+    return Range{*from, *to};
+  }
+
+  [[nodiscard]] Result<const AlgorithmRow*> algorithm(Operation operation) {
+    const std::size_t position = at_;
+    const std::string_view given = word(":");
+    if (const AlgorithmRow* const row = find_algorithm(operation, given)) return row;
+    std::vector<std::string> allowed;
+    for (const AlgorithmRow& row : algorithm_rows())
+      if (row.operation == operation) allowed.emplace_back(row.name);
+    return unknown(position, fmt::format("an algorithm for {}", name(operation)), given, allowed);
+  }
+
+  [[nodiscard]] Result<void> colon(std::string_view after) {
+    if (take(':')) return {};
+    return wrong(at_, fmt::format("a ':' is missing after the {}; an entry is "
+                                  "operation:bytes:algorithm, such as allreduce:0-8k:ring",
+                                  after));
+  }
+
+  [[nodiscard]] Result<void> entry() {
+    const auto what = operation();
+    if (!what) return fail(what.error());
+    const auto where = layouts();
+    if (!where) return fail(where.error());
+    if (auto ok = colon("operation"); !ok) return ok;
+    const auto when = range();
+    if (!when) return fail(when.error());
+    if (auto ok = colon("bytes"); !ok) return ok;
+    const auto how = algorithm(*what);
+    if (!how) return fail(how.error());
+    for (const Layout layout : *where) table_.assign(*what, layout, when->from, when->to, **how);
+    return {};
+  }
+
+  std::string_view text_;
+  ChoiceTable& table_;
+  std::size_t at_ = 0;
+};
+
+namespace {
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream content;
+  content << file.rdbuf();
+  if (!file) return fail(Errc::malformed, fmt::format("cannot read the file '{}'", path));
+  return content.str();
+}
+
+}  // namespace
+
+Result<ChoiceTable> ChoiceTable::parse(std::string_view text) {
+  std::string content(text);
+  if (text.starts_with('@')) {
+    Result<std::string> read = read_file(std::string(text.substr(1)));
+    if (!read) return fail(read.error());
+    content = std::move(*read);
+  }
+  ChoiceTable table = builtin();
+  if (const Result<void> read = ChoiceParser(content, table).run(); !read)
+    return text.starts_with('@') ? fail(read.error().within(text.substr(1))) : fail(read.error());
+  return table;
+}
+
+Result<ChoiceTable> ChoiceTable::from_environment() {
+  const char* const text = std::getenv("MUSTER_COLLECTIVES");
+  if (text == nullptr || *text == '\0') return builtin();
+  Result<ChoiceTable> table = parse(text);
+  if (!table) return fail(table.error().within("MUSTER_COLLECTIVES"));
+  return table;
+}
+
+}  // namespace muster::comm::collective

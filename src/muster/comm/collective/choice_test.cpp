@@ -1,0 +1,118 @@
+#include "muster/comm/collective/choice.h"
+
+#include <cstdlib>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_dir.h"
+
+namespace muster::comm::collective {
+namespace {
+
+using testing::HasSubstr;
+
+Call call_of(Operation operation, std::size_t bytes) {
+  Call call;
+  call.operation = operation;
+  call.count = bytes;
+  return call;
+}
+
+std::string chosen(const ChoiceTable& table, const Call& call, const Place& place) {
+  return std::string(table.choose(call, place).name);
+}
+
+std::string error_of(std::string_view text) {
+  const Result<ChoiceTable> table = ChoiceTable::parse(text);
+  return table ? "no error" : table.error().message();
+}
+
+TEST(ChoiceTable, CoversEveryOperationAndLayoutFromZeroBytesOn) {
+  const ChoiceTable table = ChoiceTable::builtin();
+  for (const Operation operation : kOperations)
+    for (const Layout layout : {Layout::flat, Layout::mixed}) {
+      int lines = 0;
+      std::size_t next = 0;
+      for (std::size_t i = 0; i < table.rows().size(); ++i) {
+        const ChoiceRow& row = table.rows()[i];
+        if (row.operation != operation || row.layout != layout) continue;
+        EXPECT_EQ(row.from, next) << name(operation);
+        EXPECT_EQ(row.algorithm->operation, operation);
+        next = table.end_of(i);
+        ++lines;
+      }
+      EXPECT_GT(lines, 0) << name(operation) << " " << name(layout);
+      EXPECT_EQ(next, SIZE_MAX);
+    }
+}
+
+TEST(ChoiceTable, ChoosesBySize) {
+  const ChoiceTable table = ChoiceTable::builtin();
+  EXPECT_EQ(chosen(table, call_of(Operation::allreduce, 8), {0, 4, {}}), "recursive_doubling");
+  EXPECT_EQ(chosen(table, call_of(Operation::allreduce, 8 << 20), {0, 4, {}}), "ring");
+}
+
+TEST(ChoiceTable, UsesTwoLevelsWhenRanksShareHosts) {
+  const ChoiceTable table = ChoiceTable::builtin();
+  const int apart[] = {0, 1, 2, 3};
+  const int together[] = {0, 0, 0, 0};
+  const int mixed[] = {0, 0, 1, 1};
+  const Call call = call_of(Operation::allreduce, 8);
+  EXPECT_EQ(chosen(table, call, {0, 4, mixed}), "two_level");
+  EXPECT_EQ(chosen(table, call, {0, 4, apart}), "recursive_doubling");
+  EXPECT_EQ(chosen(table, call, {0, 4, together}), "recursive_doubling");
+}
+
+TEST(ChoiceTable, KeepsTheOrderOfRanksForAReductionThatNeedsIt) {
+  const ChoiceTable table = ChoiceTable::builtin();
+  Call call = call_of(Operation::allreduce, 8 << 20);
+  call.reduction = Reduction::of([](std::byte*, const std::byte*, std::size_t) {}, false);
+  for (const Operation operation :
+       {Operation::allreduce, Operation::reduce, Operation::reduce_scatter}) {
+    call.operation = operation;
+    EXPECT_TRUE(table.choose(call, {0, 4, {}}).ordered) << name(operation);
+  }
+}
+
+TEST(ChoiceTable, TakesOverridesForRangesOfBytes) {
+  const auto table =
+      ChoiceTable::parse("allreduce:1k-64k:ring, broadcast/flat:*:scatter_allgather");
+  ASSERT_TRUE(table) << table.error().message();
+  const Place place = {0, 4, {}};
+  EXPECT_EQ(chosen(*table, call_of(Operation::allreduce, 1023), place), "recursive_doubling");
+  EXPECT_EQ(chosen(*table, call_of(Operation::allreduce, 1024), place), "ring");
+  EXPECT_EQ(chosen(*table, call_of(Operation::allreduce, 65535), place), "ring");
+  EXPECT_EQ(chosen(*table, call_of(Operation::allreduce, 65536), place), "rabenseifner");
+  EXPECT_EQ(chosen(*table, call_of(Operation::broadcast, 0), place), "scatter_allgather");
+}
+
+TEST(ChoiceTable, ReadsOverridesFromAFile) {
+  const test::TempDir folder;
+  const std::string path = folder.path() / "table";
+  std::ofstream(path) << "# ours\nallreduce:0-:ring # always\n";
+  const auto table = ChoiceTable::parse("@" + path);
+  ASSERT_TRUE(table) << table.error().message();
+  EXPECT_EQ(chosen(*table, call_of(Operation::allreduce, 0), {0, 4, {}}), "ring");
+  std::ofstream(path) << "allreduce:0-:rink";
+  EXPECT_THAT(error_of("@" + path), HasSubstr(path + ": at position 14: 'rink'"));
+  EXPECT_THAT(error_of("@/nowhere/at/all"), HasSubstr("cannot read the file '/nowhere/at/all'"));
+}
+
+TEST(ChoiceTable, SaysWhereAnOverrideIsWrongAndWhatCouldStandThere) {
+  EXPECT_THAT(
+      error_of("alreduce:0-8k:ring"),
+      testing::AllOf(HasSubstr("at position 1: 'alreduce' is not an operation"),
+                     HasSubstr("perhaps 'allreduce' is meant"), HasSubstr("reduce_scatter")));
+  EXPECT_THAT(error_of("barrier:*:dissemination,allreduce:0-8k:rings"),
+              testing::AllOf(HasSubstr("at position 40: 'rings' is not an algorithm for allreduce"),
+                             HasSubstr("perhaps 'ring' is meant"), HasSubstr("rabenseifner")));
+  EXPECT_THAT(error_of("allreduce:8q-:ring"), HasSubstr("at position 11: '8q-' is not a range"));
+  EXPECT_THAT(error_of("allreduce:8k-1k:ring"), HasSubstr("the range 8k-1k is empty"));
+  EXPECT_THAT(error_of("allreduce ring"), HasSubstr("at position 10: a ':' is missing"));
+  EXPECT_THAT(error_of("allreduce/flt:*:ring"), HasSubstr("perhaps 'flat' is meant"));
+}
+
+}  // namespace
+}  // namespace muster::comm::collective

@@ -1,0 +1,335 @@
+#include "muster/comm/collective/crew.h"
+
+#include <algorithm>
+#include <poll.h>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "muster/base/log.h"
+#include "muster/base/random.h"
+#include "muster/comm/collective/shared/plane.h"
+#include "muster/comm/errc.h"
+#include "muster/runtime/poll.h"
+#include "muster/runtime/unix_socket.h"
+
+namespace muster::comm::collective {
+namespace {
+
+constexpr const char* kType = "rank";
+constexpr const char* kControl = "control";
+constexpr const char* kData = "data";
+// How often the background thread looks who fell silent. Processes of this host that end are
+// noticed at once.
+constexpr Duration kLookEvery = std::chrono::milliseconds(20);
+// Waiting threads look again at least this often.
+constexpr Duration kLongestWait = std::chrono::milliseconds(20);
+// What a process sent before it ended arrives within this time.
+constexpr Duration kLastWords = std::chrono::milliseconds(30);
+// How long a crew that ends waits until its last control messages have room.
+constexpr Duration kLinger = std::chrono::seconds(1);
+// Messages for groups that other ranks have made already; more would be a mistake of somebody.
+constexpr std::size_t kMostEarly = 65536;
+
+ProxyOptions proxy_options(const GroupOptions& options) {
+  ProxyOptions proxy;
+  proxy.group = "collective." + options.name;
+  proxy.type = kType;
+  proxy.expected_peers = {{kType, static_cast<std::size_t>(options.size - 1)}};
+  proxy.name = options.member;
+  proxy.driver = options.driver;
+  proxy.driver_options = options.driver_options;
+  proxy.discovery = options.discovery;
+  proxy.store = options.store;
+  proxy.join_timeout = options.join_timeout;
+  // The rest is for making sure.
+  proxy.lease = std::max<Duration>(options.lease * 4 / 5, std::chrono::milliseconds(50));
+  proxy.send_timeout = Duration::zero();  // who sends must go on receiving meanwhile
+  proxy.interrupted = options.interrupted;
+  proxy.security = options.security;
+  proxy.limits.peer_bytes = std::size_t{256} << 20;
+  proxy.limits.inbox_bytes = std::size_t{1} << 30;
+  return proxy;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Crew>> Crew::join(const GroupOptions& options) {
+  auto interrupt = Interrupt::create();
+  if (!interrupt) return fail(interrupt.error());
+  auto proxy = Proxy::join(proxy_options(options));
+  if (!proxy) {
+    if (!proxy.error().is(Errc::discovery_incomplete)) return fail(proxy.error());
+    return fail(Errc::discovery_incomplete,
+                fmt::format("{}; do all ranks of group '{}' expect a size of {}?",
+                            proxy.error().message(), options.name, options.size));
+  }
+  return std::shared_ptr<Crew>(new Crew(options, *std::move(proxy), *std::move(interrupt)));
+}
+
+Crew::Crew(GroupOptions options, Proxy proxy, Interrupt interrupt)
+    : options_(std::move(options)),
+      self_(proxy.name().str()),
+      proxy_(std::move(proxy)),
+      outbox_([this](const std::string& member, const std::string& control) {
+        return try_send(member, control);
+      }),
+      interrupt_(std::move(interrupt)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Crew::~Crew() {
+  send_the_rest();
+  thread_.request_stop();
+  interrupt_.set();
+  thread_.join();
+  proxy_.close();
+}
+
+void Crew::add(std::uint64_t group, CrewSink& sink,
+               const std::shared_ptr<shared::SharedPlane>& plane) {
+  sinks_[group] = &sink;
+  if (plane) planes_[group] = plane;
+  // What came before the group was there.
+  std::deque<Message> early;
+  early.swap(early_);
+  for (const Message& message : early) deliver(message);
+}
+
+void Crew::remove(std::uint64_t group) {
+  sinks_.erase(group);
+  past_.insert(group);
+  planes_.erase(group);
+}
+
+// ---- Messages
+
+void Crew::send(const std::string& member, const nlohmann::json& control) {
+  outbox_.post(member, control.dump());
+}
+
+Outbox::Attempt Crew::try_send(const std::string& member, const std::string& control) {
+  Message message;
+  message.tag = kControl;
+  message.destination = member;
+  message.session_type = SessionType::notification;
+  message.body = Body::json(control);
+  const auto sent = proxy_.isend(std::move(message));
+  if (sent) return Outbox::Attempt::sent;
+  if (sent.error().is(Errc::would_block)) return Outbox::Attempt::full;
+  return sent.error().is(Errc::peer_connection) ? Outbox::Attempt::away : Outbox::Attempt::refused;
+}
+
+void Crew::send_the_rest() {
+  const TimePoint deadline = std::chrono::steady_clock::now() + kLinger;
+  Lock lock(mutex_);
+  // The background thread tries again and again, and tells.
+  while (outbox_.waits_for_room() && !ended_ &&
+         changed_.wait_until(lock, deadline) != std::cv_status::timeout)
+    continue;
+}
+
+void Crew::send_for_ever(const std::string& member, const nlohmann::json& control) {
+  for_ever_[member].push_back(control);
+  send(member, control);
+}
+
+Result<void> Crew::send_data(const std::string& member, std::span<const std::byte> header,
+                             std::span<const std::byte> data) {
+  Message message;
+  message.tag = kData;
+  message.destination = member;
+  message.session_type = SessionType::notification;
+  std::vector<Buffer> payload;
+  payload.push_back(Buffer::lend(data, nullptr));
+  message.body = Body::python(Buffer::copy_of(header), std::move(payload));
+  auto sent = proxy_.isend(std::move(message));
+  if (!sent) return fail(sent.error());
+  return {};
+}
+
+Result<void> Crew::wait(Lock& lock, TimePoint deadline) {
+  const TimePoint until = std::min(deadline, std::chrono::steady_clock::now() + kLongestWait);
+  if (ended_) return fail(*ended_);
+  if (!receiving_) {
+    take_messages(lock, std::max(until - std::chrono::steady_clock::now(), Duration::zero()));
+  } else {
+    changed_.wait_until(lock, until);
+  }
+  if (ended_) return fail(*ended_);
+  return {};
+}
+
+bool Crew::take_messages(Lock& lock, Timeout timeout) {
+  receiving_ = true;
+  std::size_t taken = 0;
+  if (take_next(lock, timeout)) ++taken;
+  while (taken > 0 && taken < 256 && take_next(lock, Duration::zero())) ++taken;
+  look_who_left(lock);
+  outbox_.retry();
+  receiving_ = false;
+  changed_.notify_all();
+  return taken > 0;
+}
+
+bool Crew::take_next(Lock& lock, Timeout timeout) {
+  lock.unlock();
+  auto message = proxy_.receive_once(timeout);
+  lock.lock();
+  if (!message && !message.error().is(Errc::interrupted)) ended_ = message.error();
+  if (!message || !*message) return false;
+  deliver(**message);
+  return true;
+}
+
+void Crew::deliver(const Message& message) {
+  if (message.tag == kControl) return deliver_control(message);
+  std::uint64_t group = 0;
+  const ByteSpan header = message.body.buffer().bytes();
+  if (message.tag != kData || header.size() < sizeof group || message.body.buffer_count() != 2)
+    return;
+  std::memcpy(&group, header.data(), sizeof group);
+  const auto it = sinks_.find(group);
+  if (it != sinks_.end()) return it->second->on_data(message.source.str(), message);
+  if (!past_.contains(group) && early_.size() < kMostEarly) early_.push_back(message);
+}
+
+void Crew::deliver_control(const Message& message) {
+  try {
+    auto control = nlohmann::json::parse(message.body.text());
+    if (!control.contains("group")) {
+      formation_.emplace_back(message.source.str(), std::move(control));
+      return;
+    }
+    const auto group = control.at("group").get<std::uint64_t>();
+    const auto it = sinks_.find(group);
+    if (it != sinks_.end()) return it->second->on_control(message.source.str(), control);
+    if (!past_.contains(group) && early_.size() < kMostEarly) early_.push_back(message);
+  } catch (const std::exception& problem) {
+    log(LogLevel::warning, "comm", "'{}' sent what is no control message: {}",
+        message.source.view(), problem.what());
+  }
+}
+
+// ---- Who is there
+
+std::set<std::string> Crew::peers() const {
+  std::set<std::string> names;
+  for (const auto& [type, members] : proxy_.peers())
+    for (const Name& name : members) names.insert(name.str());
+  return names;
+}
+
+void Crew::look_who_left(Lock& lock) {
+  const std::uint64_t version = proxy_.peers_version();
+  const TimePoint time = std::chrono::steady_clock::now();
+  const bool due = std::any_of(going_.begin(), going_.end(),
+                               [&](const Going& going) { return going.due <= time; });
+  if (version == peers_version_ && !due) return;
+  peers_version_ = version;
+  const std::set<std::string> there = peers();
+  // What they sent before they left comes first.
+  while (take_next(lock, Duration::zero())) continue;
+  for (const auto& [member, controls] : for_ever_) {
+    if (!there.contains(member) || seen_peers_.contains(member)) continue;
+    for (const auto& control : controls) send(member, control);
+  }
+  // Who was paused itself finds the others silent when it wakes up, for a moment.
+  for (const std::string& member : seen_peers_)
+    if (!there.contains(member)) going_.push_back({member, time + options_.lease / 10, false});
+  seen_peers_ = there;
+  std::vector<Going> gone;
+  std::erase_if(going_, [&](const Going& going) {
+    if (!going.dead && there.contains(going.member)) return true;
+    if (going.due > time) return false;
+    gone.push_back(going);
+    return true;
+  });
+  for (const Going& going : gone) depart(going.member, going.dead);
+}
+
+std::vector<CrewSink*> Crew::sinks() const {
+  std::vector<CrewSink*> sinks;
+  for (const auto& [group, sink] : sinks_) sinks.push_back(sink);
+  return sinks;
+}
+
+void Crew::exit(const std::string& member) {
+  outbox_.forget(member);
+  for (CrewSink* const sink : sinks()) sink->on_exit(member);
+  going_.push_back({member, std::chrono::steady_clock::now() + kLastWords, true});
+  changed_.notify_all();
+}
+
+void Crew::depart(const std::string& member, bool dead) {
+  for (CrewSink* const sink : sinks()) sink->on_departure(member, dead);
+  changed_.notify_all();
+}
+
+void Crew::watch(const std::string& member, std::int64_t pid) {
+  if (std::any_of(watched_.begin(), watched_.end(),
+                  [&](const Watched& watched) { return watched.member == member; }))
+    return;
+  auto process = watch_process(static_cast<pid_t>(pid));
+  if (!process) return;  // the proxy notices, if later
+  watched_.push_back({member, *std::move(process)});
+  interrupt_.set();
+}
+
+// ---- The background thread
+
+void Crew::wake_background() { interrupt_.set(); }
+
+void Crew::run(const std::stop_token& stop) {
+  bool busy = false;
+  while (!stop.stop_requested()) {
+    watch_processes(busy ? Duration::zero() : kLookEvery);
+    busy = progress();
+    busy = progress_in_memory() || busy;
+  }
+}
+
+void Crew::watch_processes(Duration at_most) {
+  std::vector<pollfd> slots{{interrupt_.fd(), POLLIN, 0}};
+  std::vector<std::string> members{""};
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Watched& watched : watched_) {
+      slots.push_back({watched.process.get(), POLLIN, 0});
+      members.push_back(watched.member);
+    }
+  }
+  static_cast<void>(poll_until(slots, std::chrono::steady_clock::now() + at_most));
+  static_cast<void>(interrupt_.take());
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    if (slots[i].revents == 0) continue;
+    const std::lock_guard lock(mutex_);
+    std::erase_if(watched_, [&](const Watched& watched) { return watched.member == members[i]; });
+    exit(members[i]);
+  }
+}
+
+bool Crew::progress() {
+  Lock lock(mutex_);
+  if (!receiving_) take_messages(lock, Duration::zero());
+  bool busy = false;
+  for (CrewSink* const sink : sinks()) busy = sink->progress() || busy;
+  if (busy && !receiving_) take_messages(lock, std::chrono::milliseconds(1));
+  return busy;
+}
+
+bool Crew::progress_in_memory() {
+  std::vector<std::shared_ptr<shared::SharedPlane>> planes;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [group, plane] : planes_)
+      if (auto there = plane.lock()) planes.push_back(std::move(there));
+  }
+  std::shared_ptr<shared::SharedPlane> busy;
+  for (auto& plane : planes)
+    if (plane->progress()) busy = plane;
+  if (busy) busy->doze(std::chrono::steady_clock::now() + std::chrono::milliseconds(1));
+  return busy != nullptr;
+}
+
+}  // namespace muster::comm::collective

@@ -1,0 +1,155 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "muster/base/clock.h"
+#include "muster/base/result.h"
+#include "muster/comm/collective/options.h"
+#include "muster/comm/collective/outbox.h"
+#include "muster/comm/collective/roster.h"
+#include "muster/comm/message/message.h"
+#include "muster/comm/proxy/proxy.h"
+#include "muster/runtime/fd.h"
+#include "muster/runtime/interrupt.h"
+
+namespace muster::comm::collective {
+
+namespace shared {
+class SharedPlane;
+}
+
+/// A group as the crew sees it: what concerns it is delivered here, with the crew's lock held.
+class CrewSink {
+ public:
+  virtual void on_control(const std::string& from, const nlohmann::json& control) = 0;
+  virtual void on_data(const std::string& from, const Message& message) = 0;
+  /// The process of a member has ended; what it sent may still be on its way.
+  virtual void on_exit(const std::string& member) = 0;
+  /// A member is gone, and all that it sent was delivered: `dead` when its process has ended, else
+  /// it may be paused or cut off.
+  virtual void on_departure(const std::string& member, bool dead) = 0;
+  /// Carries on what was started; true when something is left that a message may carry on.
+  virtual bool progress() = 0;
+
+ protected:
+  ~CrewSink() = default;
+};
+
+/// The processes that joined under one name, and the messages between them: a proxy, the thread
+/// that watches who dies, and the delivery to the groups made among them (by joining, `split`,
+/// `shrink` and `grow`). Thread-safe; one lock, `mutex`, guards the crew and what its groups know
+/// about each other. Ends with its last group.
+class Crew {
+ public:
+  using Lock = std::unique_lock<std::mutex>;
+
+  /// Joins; returns when as many as the group has ranks were met.
+  [[nodiscard]] static Result<std::shared_ptr<Crew>> join(const GroupOptions& options);
+  ~Crew();
+
+  [[nodiscard]] const GroupOptions& options() const { return options_; }
+  [[nodiscard]] const std::string& self() const { return self_; }
+  [[nodiscard]] std::mutex& mutex() { return mutex_; }
+
+  // With the lock held:
+
+  /// `plane`, if there is one, is carried on in the background.
+  void add(std::uint64_t group, CrewSink& sink, const std::shared_ptr<shared::SharedPlane>& plane);
+  void remove(std::uint64_t group);
+
+  /// Never waits: when the member is silent or its queue is full, the message goes out later. To
+  /// one that is gone for good nothing happens.
+  void send(const std::string& member, const nlohmann::json& control);
+  /// The same, and again whenever the member is back after a silence: what it must not miss.
+  void send_for_ever(const std::string& member, const nlohmann::json& control);
+  /// `Errc::would_block` when the queue is full: try again later.
+  Result<void> send_data(const std::string& member, std::span<const std::byte> header,
+                         std::span<const std::byte> data);
+
+  /// Those that are there now, without this one.
+  [[nodiscard]] std::set<std::string> peers() const;
+  /// Tells when a process on this host ends, as soon as it does.
+  void watch(const std::string& member, std::int64_t pid);
+
+  /// What came about making a group: (from, control), oldest first.
+  [[nodiscard]] std::deque<std::pair<std::string, nlohmann::json>>& formation() {
+    return formation_;
+  }
+
+  /// What the others said of themselves last; a newcomer may have said it before the group grows.
+  [[nodiscard]] Hellos& hellos() { return hellos_; }
+
+  /// Lets messages in until something came, or the deadline. Unlocks meanwhile.
+  Result<void> wait(Lock& lock, TimePoint deadline);
+  /// Wakes those that wait, to look again.
+  void notify() { changed_.notify_all(); }
+  /// There is something to carry on that nobody may be waiting for. Needs no lock.
+  void wake_background();
+
+ private:
+  /// A member that will be taken to be gone.
+  struct Going {
+    std::string member;
+    TimePoint due;
+    bool dead;
+  };
+  struct Watched {
+    std::string member;
+    FileDescriptor process;
+  };
+
+  Crew(GroupOptions options, Proxy proxy, Interrupt interrupt);
+  Outbox::Attempt try_send(const std::string& member, const std::string& control);
+  void send_the_rest();
+  bool take_messages(Lock& lock, Timeout timeout);
+  void deliver(const Message& message);
+  void deliver_control(const Message& message);
+  bool take_next(Lock& lock, Timeout timeout);
+  void exit(const std::string& member);
+  void depart(const std::string& member, bool dead);
+  void look_who_left(Lock& lock);
+  [[nodiscard]] std::vector<CrewSink*> sinks() const;
+  void run(const std::stop_token& stop);
+  void watch_processes(Duration at_most);
+  bool progress();
+  bool progress_in_memory();
+
+  GroupOptions options_;
+  std::string self_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Proxy proxy_;
+  bool receiving_ = false;
+  std::uint64_t arrivals_ = 0;
+  std::uint64_t peers_version_ = 0;
+  std::set<std::string> seen_peers_;
+  std::map<std::uint64_t, CrewSink*> sinks_;  // each removes itself before it ends
+  std::map<std::uint64_t, std::weak_ptr<shared::SharedPlane>> planes_;
+  std::set<std::uint64_t> past_;  // groups that were removed
+  std::vector<Going> going_;
+  std::deque<Message> early_;  // for groups that are not made here yet
+  std::deque<std::pair<std::string, nlohmann::json>> formation_;
+  Hellos hellos_;
+  Outbox outbox_;
+  std::map<std::string, std::vector<nlohmann::json>> for_ever_;  // by member
+  std::vector<Watched> watched_;
+  Interrupt interrupt_;
+  std::optional<Error> ended_;
+  std::jthread thread_;
+};
+
+}  // namespace muster::comm::collective

@@ -1,0 +1,320 @@
+#include "muster/comm/collective/group_impl.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "muster/comm/errc.h"
+
+namespace muster::comm {
+
+using collective::Call;
+using collective::Signature;
+using nlohmann::json;
+
+namespace {
+
+constexpr int kTags = 256;
+
+// Whether all ranks fail with the error of the one that broke the group.
+bool concerns_all(const std::error_code& code) {
+  return code == Errc::mismatch || code == Errc::cancelled || code == Errc::function_failed;
+}
+
+/// A call that was over when it was started.
+class Over final : public Handle::State {
+ public:
+  Result<void> wait(Timeout /*timeout*/) override { return {}; }
+  Result<bool> test() override { return true; }
+  void cancel() override {}
+};
+
+}  // namespace
+
+Group::Impl::Impl(std::shared_ptr<Crew> crew, Identity identity)
+    : crew_(std::move(crew)),
+      identity_(std::move(identity)),
+      size_(static_cast<int>(identity_.roster.members.size())),
+      ballot_(identity_.rank, size_) {}
+
+Group::Impl::~Impl() { close(); }
+
+Result<void> Group::Impl::usable() const {
+  if (inherited())
+    return fail(
+        Errc::forked,
+        fmt::format("group '{}' was inherited through fork; a child process joins by itself",
+                    identity_.name));
+  if (closed_.load(std::memory_order_relaxed)) return fail(closed_error());
+  return {};
+}
+
+Error Group::Impl::closed_error() const {
+  return {make_error_code(Errc::closed), fmt::format("group '{}' is closed", identity_.name)};
+}
+
+void Group::Impl::check_tag(int tag) {
+  if (tag < 0 || tag >= kTags)
+    throw std::invalid_argument(
+        fmt::format("[Group] tag {} is not between 0 and {}", tag, kTags - 1));
+}
+
+void Group::Impl::check_peer(const char* what, int rank) const {
+  if (rank < 0 || rank >= size_ || rank == identity_.rank)
+    throw std::invalid_argument(
+        fmt::format("[{}] rank {} is not another rank of 0 to {}", what, rank, size_ - 1));
+}
+
+// ---- Calls
+
+Result<void> Group::Impl::run(const Call& call, const CallOptions& options) {
+  if (inherited() || closed_.load(std::memory_order_relaxed)) [[unlikely]]
+    return usable();
+  check_tag(options.tag);
+  collective::check(call, identity_.rank, size_);
+  if (size_ == 1) {
+    run_alone(call);
+    return {};
+  }
+  if (shared_) {
+    if (options.tag == 0) return shared_->run(call, 0, options.timeout);
+    const auto takes = shared_->takes(options.tag);
+    if (!takes) return fail(takes.error());
+    if (*takes) return shared_->run(call, options.tag, options.timeout);
+  }
+  auto pending = network_->start(call, options.tag);
+  if (!pending) return fail(pending.error());
+  auto result = (*pending)->wait(options.timeout);
+  if (!result) (*pending)->cancel();
+  return result;
+}
+
+Result<Handle> Group::Impl::start(Call call, const CallOptions& options) {
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  check_tag(options.tag);
+  collective::check(call, identity_.rank, size_);
+  if (size_ == 1) {
+    run_alone(call);
+    return Handle(std::make_shared<Over>());
+  }
+  const auto takes = shared_ ? shared_->takes(options.tag) : Result<bool>(false);
+  if (!takes) return fail(takes.error());
+  auto state = *takes ? shared_->start(std::move(call), options.tag)
+                      : network_->start(std::move(call), options.tag);
+  if (!state) return fail(state.error());
+  return Handle(*std::move(state));
+}
+
+void Group::Impl::run_alone(const Call& call) const {
+  if (call.operation == collective::Operation::barrier || call.in_place()) return;
+  const std::size_t count = call.counts.empty() ? call.count : call.counts.front();
+  const std::size_t bytes = count * collective::item_size(call.element);
+  if (bytes > 0) std::memmove(call.output, call.input, bytes);
+}
+
+Result<Handle> Group::Impl::start_send(int to, ByteSpan data, Element element,
+                                       const CallOptions& options) {
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  check_tag(options.tag);
+  check_peer("send", to);
+  auto state = network_->send(to, data, element, options.tag);
+  if (!state) return fail(state.error());
+  return Handle(*std::move(state));
+}
+
+Result<Handle> Group::Impl::start_receive(int from, std::span<std::byte> data, Element element,
+                                          const CallOptions& options) {
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  check_tag(options.tag);
+  check_peer("recv", from);
+  auto state = network_->receive(from, data, element, options.tag);
+  if (!state) return fail(state.error());
+  return Handle(*std::move(state));
+}
+
+Result<WritableBuffer> Group::Impl::allocate(std::size_t bytes) {
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (shared_) return shared_->segment().allocate(bytes);
+  auto owner = std::make_shared<std::vector<std::byte>>(bytes);
+  const std::span<std::byte> span(*owner);
+  return WritableBuffer{span, std::move(owner)};
+}
+
+// ---- What the crew tells
+
+void Group::Impl::on_data(const std::string& from, const Message& message) {
+  const int rank = identity_.roster.rank_of(from);
+  // What was sent before the rank was lost may be stale.
+  if (rank < 0 || ballot_.lost().contains(rank) || !network_) return;
+  network_->on_message(rank, message);
+}
+
+void Group::Impl::on_control(const std::string& from, const json& control) {
+  const int rank = identity_.roster.rank_of(from);
+  if (rank < 0 || closed_) return;
+  const auto kind = control.at("kind").get<std::string>();
+  if (kind == "lost") {
+    const bool dead = control.at("dead").get<bool>();
+    const int who = control.at("rank").get<int>();
+    if (who < 0 || who >= size_) return;
+    if (who == identity_.rank) {
+      // What a rank says that was itself lost does not count.
+      if (!ballot_.lost().contains(rank)) expel();
+      return;
+    }
+    return lose(who, dead);
+  }
+  if (ballot_.lost().contains(rank)) return;
+  if (kind == "left") return leave(rank);
+  if (kind == "vote") {
+    post(ballot_.on_vote(
+        rank, {control.at("round").get<std::uint32_t>(), control.at("bits").get<std::uint64_t>(),
+               control.at("finished").get<std::uint64_t>()}));
+  } else if (kind == "decision") {
+    post(ballot_.on_decision(
+        rank, {control.at("round").get<std::uint32_t>(), control.at("bits").get<std::uint64_t>(),
+               control.at("finished").get<std::uint64_t>(),
+               control.at("ranks").get<std::vector<int>>()}));
+  } else if (kind == "segment") {
+    collective::shared::Counter counter;
+    counter.socket = control.at("socket").get<std::string>();
+    counter.token[0] = control.at("first").get<std::uint64_t>();
+    counter.token[1] = control.at("second").get<std::uint64_t>();
+    counter_ = std::move(counter);
+  } else if (kind == "calling" && network_) {
+    const std::array<std::uint64_t, 2> words{control.at("what").get<std::uint64_t>(),
+                                             control.at("count").get<std::uint64_t>()};
+    network_->on_calling(rank, control.at("tag").get<int>(),
+                         control.at("sequence").get<std::uint32_t>(),
+                         std::bit_cast<Signature>(words));
+  } else if (kind == "broken") {
+    const auto code = static_cast<Errc>(control.at("code").get<int>());
+    if (concerns_all(make_error_code(code)))
+      break_group(Error(make_error_code(code), control.at("text").get<std::string>()));
+  }
+}
+
+void Group::Impl::on_exit(const std::string& member) {
+  const int rank = identity_.roster.rank_of(member);
+  if (rank < 0 || closed_) return;
+  dead_.insert(rank);
+  // Whether it left is written in memory; messages may take longer.
+  if (!shared_ || ballot_.lost().contains(rank)) return;
+  if (shared_->segment().has_left(rank)) return leave(rank);
+  lose(rank, true);
+}
+
+void Group::Impl::on_departure(const std::string& member, bool dead) {
+  const int rank = identity_.roster.rank_of(member);
+  if (rank < 0 || rank == identity_.rank || closed_) return;
+  lose(rank, dead);
+}
+
+bool Group::Impl::progress() { return network_ && network_->progress(); }
+
+void Group::Impl::lose(int rank, bool dead) {
+  if (dead) dead_.insert(rank);
+  if (ballot_.lost().contains(rank)) return;
+  auto messages = ballot_.lose(rank);
+  const json verdict = {{"group", identity_.id}, {"kind", "lost"}, {"rank", rank}, {"dead", dead}};
+  tell_all(verdict);
+  if (!dead)
+    crew_->send_for_ever(identity_.roster.members[static_cast<std::size_t>(rank)], verdict);
+  if (shared_) shared_->lose(rank);
+  if (!error_) error_ = shared_ ? shared_->error() : loss_error();
+  if (network_) network_->end(*error_);
+  post(messages);
+  crew_->notify();
+}
+
+void Group::Impl::leave(int rank) {
+  auto messages = ballot_.lose(rank);
+  if (network_)
+    network_->leave(rank, Error(make_error_code(Errc::rank_lost),
+                                fmt::format("rank {} left group '{}'", rank, identity_.name)));
+  post(messages);
+  crew_->notify();
+}
+
+void Group::Impl::expel() {
+  if (expelled_) return;
+  expelled_ = true;
+  error_ = Error(make_error_code(Errc::expelled),
+                 fmt::format("group '{}' went on without rank {}, which was silent for too long",
+                             identity_.name, identity_.rank));
+  if (network_) network_->end(*error_);
+  if (shared_) shared_->lose(identity_.rank);
+  crew_->notify();
+}
+
+void Group::Impl::break_group(const Error& error) {
+  if (error_) return;
+  error_ = error;
+  if (network_) network_->end(error);
+  if (shared_)
+    shared_->break_for_all({collective::shared::Break::cancelled, identity_.rank, identity_.rank});
+  if (concerns_all(error.code()))
+    tell_all({{"kind", "broken"}, {"code", error.code().value()}, {"text", error.message()}});
+  crew_->notify();
+}
+
+void Group::Impl::tell_all(const json& control) {
+  json addressed = control;
+  addressed["group"] = identity_.id;
+  for (int rank = 0; rank < size_; ++rank)
+    if (rank != identity_.rank && !dead_.contains(rank))
+      crew_->send(identity_.roster.members[static_cast<std::size_t>(rank)], addressed);
+}
+
+void Group::Impl::post(const collective::Ballot::Messages& messages) {
+  for (const auto& message : messages) {
+    json control = {{"group", identity_.id}};
+    if (message.vote) {
+      control["kind"] = "vote";
+      control["round"] = message.vote->round;
+      control["bits"] = message.vote->bits;
+      control["finished"] = message.vote->finished;
+    } else {
+      control["kind"] = "decision";
+      control["round"] = message.decision->round;
+      control["bits"] = message.decision->bits;
+      control["finished"] = message.decision->finished;
+      control["ranks"] = message.decision->ranks;
+    }
+    crew_->send(identity_.roster.members[static_cast<std::size_t>(message.to)], control);
+  }
+  if (!messages.empty() || ballot_.decision()) crew_->notify();
+}
+
+Error Group::Impl::loss_error() const {
+  const auto& lost = ballot_.lost();
+  return {make_error_code(Errc::rank_lost),
+          fmt::format("rank {} of group '{}' {} lost: killed, paused or cut off",
+                      fmt::join(lost, ", "), identity_.name, lost.size() == 1 ? "is" : "are")};
+}
+
+std::vector<int> Group::Impl::lost() const {
+  if (!crew_) return {};
+  const std::lock_guard lock(crew_->mutex());
+  return {ballot_.lost().begin(), ballot_.lost().end()};
+}
+
+void Group::Impl::close() {
+  if (inherited() || closed_.exchange(true) || !crew_) return;
+  {
+    const std::lock_guard lock(crew_->mutex());
+    // Those who still need this rank must not wait for it, the others need not care.
+    if (shared_) shared_->leave();
+    tell_all({{"kind", "left"}});
+    if (network_) network_->end(closed_error());
+    crew_->remove(identity_.id);
+  }
+  if (shared_) shared_->close();
+}
+
+}  // namespace muster::comm

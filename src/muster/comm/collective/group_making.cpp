@@ -1,0 +1,361 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "muster/comm/collective/formation.h"
+#include "muster/comm/collective/group_impl.h"
+#include "muster/comm/errc.h"
+#include "muster/runtime/host.h"
+
+namespace muster::comm {
+
+using collective::Decision;
+using collective::Roster;
+using nlohmann::json;
+
+namespace {
+
+TimePoint now() { return std::chrono::steady_clock::now(); }
+
+TimePoint deadline_of(Timeout timeout, Duration otherwise) {
+  return now() + timeout.value_or(otherwise);
+}
+
+std::uint64_t derived_id(std::uint64_t id, std::uint64_t kind, std::uint64_t number) {
+  std::uint64_t mixed = id;
+  for (const std::uint64_t word : {kind, number}) {
+    mixed ^= word + 0x9E3779B97F4A7C15ull;
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
+    mixed ^= mixed >> 31;
+  }
+  return mixed;
+}
+
+Roster part_of(const Roster& roster, const std::vector<int>& ranks) {
+  Roster part;
+  for (const int rank : ranks) {
+    part.members.push_back(roster.members[static_cast<std::size_t>(rank)]);
+    part.hellos.push_back(roster.hellos[static_cast<std::size_t>(rank)]);
+  }
+  return part;
+}
+
+}  // namespace
+
+std::shared_ptr<Group::Impl> Group::Impl::solo(std::string name) {
+  Identity identity;
+  identity.name = std::move(name);
+  identity.roster.members = {"self"};
+  identity.roster.hellos.resize(1);
+  return std::make_shared<Impl>(nullptr, std::move(identity));
+}
+
+Result<std::shared_ptr<Group::Impl>> Group::Impl::make(std::shared_ptr<Crew> crew,
+                                                       Identity identity, TimePoint deadline) {
+  // In a child process the crew's threads do not exist: there the group is let go of as it is.
+  std::shared_ptr<Impl> impl(std::make_unique<Impl>(std::move(crew), std::move(identity)).release(),
+                             [](Impl* group) {
+                               if (!group->inherited()) std::default_delete<Impl>()(group);
+                             });
+  if (auto ok = impl->establish(deadline); !ok) {
+    const std::lock_guard lock(impl->crew_->mutex());
+    impl->break_group(Error(make_error_code(Errc::cancelled),
+                            fmt::format("rank {} could not make group '{}': {}", impl->rank(),
+                                        impl->identity_.name, ok.error().message())));
+    return fail(ok.error());
+  }
+  return impl;
+}
+
+Result<void> Group::Impl::establish(TimePoint deadline) {
+  auto table = collective::ChoiceTable::from_environment();
+  if (!table) return fail(table.error());
+  collective::NetworkPlane::Options options;
+  options.group = identity_.name;
+  options.id = identity_.id;
+  options.epoch = static_cast<std::uint16_t>(identity_.epoch);
+  options.rank = identity_.rank;
+  options.members = identity_.roster.members;
+  options.hosts = identity_.roster.hosts();
+  options.broke = [this](const Error& error) { break_group(error); };
+  network_ = std::make_shared<collective::NetworkPlane>(crew_, *std::move(table), options);
+  {
+    const std::lock_guard lock(crew_->mutex());
+    const auto& hellos = identity_.roster.hellos;
+    const auto& self = hellos[static_cast<std::size_t>(identity_.rank)];
+    for (int rank = 0; rank < size_; ++rank) {
+      const auto& hello = hellos[static_cast<std::size_t>(rank)];
+      const bool visible = hello.host == self.host && hello.pid_namespace == self.pid_namespace;
+      if (visible && hello.pid != self.pid)
+        crew_->watch(identity_.roster.members[static_cast<std::size_t>(rank)], hello.pid);
+    }
+    crew_->add(identity_.id, *this, nullptr);
+    // Who was gone before anybody told this group.
+    const auto there = crew_->peers();
+    for (int rank = 0; rank < size_; ++rank) {
+      const auto& member = identity_.roster.members[static_cast<std::size_t>(rank)];
+      if (rank != identity_.rank && !there.contains(member)) lose(rank, false);
+    }
+  }
+  const Plane wanted = crew_->options().plane;
+  if (wanted == Plane::network || size_ == 1) return {};
+  if (!identity_.roster.on_one_host()) {
+    if (wanted == Plane::automatic) return {};
+    return fail(Errc::driver_type,
+                fmt::format("the ranks of group '{}' are on different hosts: they cannot share "
+                            "memory",
+                            identity_.name));
+  }
+  return identity_.rank == 0 ? hand_out_segment(deadline) : fetch_segment(deadline);
+}
+
+Result<void> Group::Impl::still_whole(TimePoint deadline) {
+  Lock lock(crew_->mutex());
+  if (auto ok = crew_->wait(lock, now()); !ok) return ok;
+  // Who has left was done with its part before.
+  if (error_) return fail(*error_);
+  if (now() < deadline) return {};
+  return fail(Errc::timeout,
+              fmt::format("the ranks of group '{}' did not share memory in time", identity_.name));
+}
+
+Result<void> Group::Impl::hand_out_segment(TimePoint deadline) {
+  using collective::shared::Handover;
+  using collective::shared::Segment;
+  auto made = Segment::create(size_);
+  auto handover = made ? Handover::open(*std::move(made), size_) : fail(made.error());
+  // Without memory the others are told so, and all go by messages.
+  const collective::shared::Counter counter =
+      handover ? handover->counter() : collective::shared::Counter{};
+  {
+    const std::lock_guard lock(crew_->mutex());
+    tell_all({{"kind", "segment"},
+              {"socket", counter.socket},
+              {"first", counter.token[0]},
+              {"second", counter.token[1]}});
+  }
+  if (!handover) {
+    if (crew_->options().plane == Plane::automatic) return {};
+    return fail(handover.error());
+  }
+  while (!handover->serve(std::chrono::milliseconds(2)))
+    if (auto ok = still_whole(deadline); !ok) return ok;
+  return map_segment(handover->take_segment(), deadline);
+}
+
+Result<void> Group::Impl::map_segment(FileDescriptor fd, TimePoint deadline) {
+  auto segment = collective::shared::Segment::map(std::move(fd), identity_.rank, size_);
+  if (!segment) return fail(segment.error());
+  (*segment)->try_reading();
+  while (!(*segment)->all_have_tried()) {
+    const auto ok = still_whole(deadline);
+    // Those that found all of them there may have done their part and left by now.
+    if (!ok && !(*segment)->all_have_tried()) return ok;
+  }
+  use_segment(*std::move(segment));
+  return {};
+}
+
+Result<void> Group::Impl::fetch_segment(TimePoint deadline) {
+  {
+    Lock lock(crew_->mutex());
+    while (!counter_) {
+      if (auto ok = crew_->wait(lock, deadline); !ok) return ok;
+      if (counter_) break;
+      if (error_) return fail(*error_);
+      if (now() >= deadline)
+        return fail(Errc::timeout, fmt::format("rank 0 of group '{}' did not share memory in time",
+                                               identity_.name));
+    }
+  }
+  if (counter_->socket.empty()) {
+    if (crew_->options().plane == Plane::automatic) return {};
+    return fail(Errc::driver_type, "rank 0 could not make shared memory");
+  }
+  auto fd = collective::shared::fetch_segment(*counter_, identity_.rank,
+                                              [&] { return still_whole(deadline); });
+  if (!fd) return fail(fd.error());
+  return map_segment(*std::move(fd), deadline);
+}
+
+void Group::Impl::use_segment(std::shared_ptr<collective::shared::Segment> segment) {
+  collective::shared::SharedPlane::Options options;
+  options.group = identity_.name;
+  options.interrupted = crew_->options().interrupted;
+  options.at_step = crew_->options().at_step;
+  options.wake_background = [crew = std::weak_ptr<Crew>(crew_)] {
+    if (const auto there = crew.lock()) there->wake_background();
+  };
+  // All ranks have tried whether they can read each other's memory before anybody counts on it.
+  options.lends = segment->ranks_can_read_each_other();
+  const std::lock_guard lock(crew_->mutex());
+  shared_ =
+      std::make_shared<collective::shared::SharedPlane>(std::move(segment), std::move(options));
+  crew_->add(identity_.id, *this, shared_);
+  // Who was lost meanwhile.
+  for (const int rank : ballot_.lost())
+    if (!shared_->segment().has_left(rank)) shared_->lose(rank);
+}
+
+// ---- Agreement
+
+Result<Decision> Group::Impl::vote(Lock& lock, std::uint64_t bits, TimePoint deadline) {
+  const std::uint64_t finished = shared_ ? shared_->finished() : network_->finished();
+  post(ballot_.begin(bits, finished));
+  while (!ballot_.decision()) {
+    const std::vector<int> lost = shared_ ? shared_->lost() : std::vector<int>();
+    if (std::find(lost.begin(), lost.end(), identity_.rank) != lost.end()) expel();
+    if (expelled_ && error_) return fail(*error_);
+    if (closed_) return fail(closed_error());
+    if (now() >= deadline)
+      return fail(Errc::timeout,
+                  fmt::format("the ranks of group '{}' did not agree in time", identity_.name));
+    if (auto ok = crew_->wait(lock, deadline); !ok) return fail(ok.error());
+  }
+  return *ballot_.decision();
+}
+
+Result<Group::Agreement> Group::Impl::agree(std::uint64_t bits, Timeout timeout) {
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (!crew_) return Agreement{bits, {0}};
+  Lock lock(crew_->mutex());
+  auto decision = vote(lock, bits, deadline_of(timeout, crew_->options().join_timeout));
+  if (!decision) return fail(decision.error());
+  return Agreement{decision->bits, std::move(decision->ranks)};
+}
+
+bool Group::Impl::outnumbered(const std::vector<int>& here) const {
+  if (crew_->options().minority_may_shrink) return false;
+  const std::vector<int> hosts = identity_.roster.hosts();
+  std::set<int> reached;
+  for (const int rank : here) reached.insert(hosts[static_cast<std::size_t>(rank)]);
+  const auto is_here = [&](int rank) {
+    return std::find(here.begin(), here.end(), rank) != here.end();
+  };
+  // Ranks that may go on by themselves where we cannot see them.
+  std::size_t away = 0;
+  for (int rank = 0; rank < size_; ++rank) {
+    const bool seen =
+        dead_.contains(rank) || reached.contains(hosts[static_cast<std::size_t>(rank)]);
+    if (!is_here(rank) && !seen) ++away;
+  }
+  return here.size() < away || (here.size() == away && !is_here(0));
+}
+
+Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (!crew_) return fail(Errc::rank_lost, "a group of one has nobody to lose");
+  const TimePoint deadline = deadline_of(timeout, crew_->options().join_timeout);
+  Lock lock(crew_->mutex());
+  std::optional<std::uint64_t> finished;
+  for (std::uint64_t attempt = 1;; ++attempt) {
+    auto decision = vote(lock, 1, deadline);
+    if (!decision) return fail(decision.error());
+    if (!finished) finished = decision->finished;
+    // Only now it is certain who is left; whether those may go on is decided by all of them.
+    const auto verdict = vote(lock, outnumbered(decision->ranks) ? 0 : 1, deadline);
+    if (!verdict) return fail(verdict.error());
+    if (verdict->ranks != decision->ranks) continue;
+    if ((verdict->bits & 1) == 0)
+      return fail(Errc::rank_lost,
+                  fmt::format("only {} of {} ranks of group '{}' are left here, and the others may "
+                              "go on without them",
+                              decision->ranks.size(), size_, identity_.name));
+    const std::vector<int>& ranks = decision->ranks;
+    const auto own = std::find(ranks.begin(), ranks.end(), identity_.rank);
+    if (own == ranks.end()) {
+      expel();
+      return fail(*error_);
+    }
+    Identity identity = identity_;
+    identity.id = derived_id(identity_.id, 1, attempt);
+    identity.epoch = identity_.epoch + 1;
+    identity.rank = static_cast<int>(own - ranks.begin());
+    identity.roster = part_of(identity_.roster, ranks);
+    lock.unlock();
+    auto made = make(crew_, std::move(identity), deadline);
+    lock.lock();
+    auto whole = vote(lock, made ? 1 : 0, deadline);
+    if (!whole) return fail(whole.error());
+    if ((whole->bits & 1) != 0 && whole->ranks == ranks) {
+      std::vector<int> lost;
+      for (int rank = 0; rank < size_; ++rank)
+        if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) lost.push_back(rank);
+      return Shrunk{Group(*std::move(made)), std::move(lost), *finished};
+    }
+    lock.unlock();
+    const auto failed = made ? Result<void>() : Result<void>(fail(made.error()));
+    made = fail(Errc::internal, "");  // lets go of what was made, without the lock
+    lock.lock();
+    if (whole->ranks == ranks && !failed) return fail(failed.error());
+  }
+}
+
+Result<std::shared_ptr<Group::Impl>> Group::Impl::grow(int newcomers, Timeout timeout) {
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (newcomers < 1)
+    throw std::invalid_argument(fmt::format("[grow] {} newcomers; at least 1", newcomers));
+  if (!crew_ || !identity_.whole_crew)
+    return fail(Errc::refused, fmt::format("group '{}' cannot grow: only one that was joined can",
+                                           identity_.name));
+  const TimePoint deadline = deadline_of(timeout, crew_->options().join_timeout);
+  collective::FormationOptions options;
+  options.size = size_ + newcomers;
+  options.rank = identity_.rank;
+  options.epoch = identity_.epoch;
+  for (int rank = 0; rank < size_; ++rank)
+    options.old_ranks[identity_.roster.members[static_cast<std::size_t>(rank)]] = rank;
+  Lock lock(crew_->mutex());
+  if (error_) return fail(*error_);
+  auto formed = collective::form(*crew_, lock, options, deadline);
+  lock.unlock();
+  if (!formed) return fail(formed.error());
+  Identity identity{identity_.name, formed->id, formed->epoch,
+                    formed->roster.rank_of(crew_->self()), formed->roster};
+  return make(crew_, std::move(identity), deadline);
+}
+
+Result<std::shared_ptr<Group::Impl>> Group::Impl::split(int color, int key,
+                                                        const CallOptions& options) {
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  const std::string name = fmt::format("{}/{}", identity_.name, color);
+  if (!crew_) return solo(name);
+  const std::array<std::int32_t, 2> own{color, key};
+  std::vector<std::int32_t> all(2 * static_cast<std::size_t>(size_));
+  Call call;
+  call.operation = collective::Operation::allgather;
+  call.element = Element::i32;
+  call.count = own.size();
+  call.input = reinterpret_cast<const std::byte*>(own.data());
+  call.output = reinterpret_cast<std::byte*>(all.data());
+  if (auto ok = run(call, options); !ok) return fail(ok.error());
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(crew_->mutex());
+    number = ++splits_;
+  }
+  if (color < 0) return solo(name);
+  std::vector<std::pair<int, int>> ranks;  // by key, then rank
+  for (int rank = 0; rank < size_; ++rank) {
+    const auto at = 2 * static_cast<std::size_t>(rank);
+    if (all[at] == color) ranks.emplace_back(all[at + 1], rank);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<int> members;
+  for (const auto& [its_key, rank] : ranks) members.push_back(rank);
+  const auto self = std::find(members.begin(), members.end(), identity_.rank);
+  Identity identity{name,
+                    derived_id(identity_.id, 2 + number, static_cast<std::uint64_t>(color)),
+                    identity_.epoch,
+                    static_cast<int>(self - members.begin()),
+                    part_of(identity_.roster, members),
+                    false};
+  return make(crew_, std::move(identity),
+              deadline_of(options.timeout, crew_->options().join_timeout));
+}
+
+}  // namespace muster::comm

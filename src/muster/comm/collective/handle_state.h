@@ -1,0 +1,21 @@
+#pragma once
+
+#include "muster/base/result.h"
+#include "muster/comm/collective/handle.h"
+
+namespace muster::comm {
+
+/// What is behind a handle: a call on one of the planes.
+class Handle::State {
+ public:
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  virtual ~State() = default;
+
+  virtual Result<void> wait(Timeout timeout) = 0;
+  virtual Result<bool> test() = 0;
+  virtual void cancel() = 0;
+};
+
+}  // namespace muster::comm

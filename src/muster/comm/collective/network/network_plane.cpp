@@ -1,0 +1,304 @@
+#include "muster/comm/collective/network/network_plane.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "muster/comm/errc.h"
+
+namespace muster::comm::collective {
+namespace {
+
+// How long a call waits before it tells the others what it is, in case they call something else and
+// all wait for each other.
+constexpr Duration kTellAfter = std::chrono::milliseconds(50);
+constexpr Duration kAskEvery = std::chrono::milliseconds(100);
+// Sequences have 24 bits on the wire.
+constexpr std::uint32_t kSequences = 1u << 24;
+
+TimePoint now() { return std::chrono::steady_clock::now(); }
+
+std::pair<std::uint64_t, std::uint64_t> words(const Signature& signature) {
+  const auto both = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
+  return {both[0], both[1]};
+}
+
+}  // namespace
+
+/// Something that was started, under the crew's lock.
+class NetworkPlane::Pending : public Handle::State {
+ public:
+  explicit Pending(std::shared_ptr<NetworkPlane> plane) : plane_(std::move(plane)) {}
+
+  Result<void> wait(Timeout timeout) override {
+    const TimePoint deadline = timeout ? now() + *timeout : TimePoint::max();
+    TimePoint ask_at = now() + kAskEvery;
+    const auto& interrupted = plane_->crew_->options().interrupted;
+    Crew::Lock lock(plane_->crew_->mutex());
+    while (true) {
+      plane_->progress();
+      if (over_) return result_;
+      const TimePoint time = now();
+      if (time >= deadline)
+        return fail(Errc::timeout, fmt::format("{} is not over after {:.1f} s", text(),
+                                               std::chrono::duration<double>(*timeout).count()));
+      if (interrupted && time >= ask_at) {
+        lock.unlock();
+        const bool stop = interrupted();
+        lock.lock();
+        if (stop) return fail(Errc::interrupted, fmt::format("{} was interrupted", text()));
+        ask_at = now() + kAskEvery;
+      }
+      if (auto ok = plane_->crew_->wait(lock, deadline); !ok) return ok;
+    }
+  }
+
+  Result<bool> test() override {
+    Crew::Lock lock(plane_->crew_->mutex());
+    if (!over_) static_cast<void>(plane_->crew_->wait(lock, now()));
+    plane_->progress();
+    if (!over_) return false;
+    if (!result_) return fail(result_.error());
+    return true;
+  }
+
+  [[nodiscard]] virtual std::string text() const = 0;
+  void end(Result<void> result) {
+    result_ = std::move(result);
+    over_ = true;
+  }
+  [[nodiscard]] bool over() const { return over_; }
+
+ protected:
+  std::shared_ptr<NetworkPlane> plane_;
+  Result<void> result_;
+  bool over_ = false;
+};
+
+class NetworkPlane::Collective final : public Pending {
+ public:
+  Collective(std::shared_ptr<NetworkPlane> plane, Call call, Slot slot, std::uint16_t earlier)
+      : Pending(std::move(plane)),
+        call_(std::move(call)),
+        slot_(slot),
+        signature_(signature(call_)) {
+    signature_.earlier = earlier;
+  }
+
+  void cancel() override {
+    const std::lock_guard lock(plane_->crew_->mutex());
+    if (over_) return;
+    plane_->options_.broke(Error(make_error_code(Errc::cancelled),
+                                 fmt::format("rank {} of group '{}' gave up a call",
+                                             plane_->options_.rank, plane_->options_.group)));
+  }
+  [[nodiscard]] std::string text() const override { return describe(signature_); }
+
+  [[nodiscard]] Result<bool> advance() {
+    if (!runner_) {
+      if (const auto& at_step = plane_->crew_->options().at_step) at_step();
+      const Place place{plane_->options_.rank, plane_->size(), plane_->options_.hosts};
+      runner_.emplace(plane_->wire_, call_, make_schedule(plane_->table_, call_, place), slot_,
+                      signature_.earlier);
+      began_ = now();
+    }
+    try {
+      return runner_->advance();
+    } catch (const ReductionFailed& problem) {
+      return fail(Errc::function_failed,
+                  fmt::format("the reduction function of rank {} of group '{}' failed: {}",
+                              plane_->options_.rank, plane_->options_.group, problem.what()));
+    }
+  }
+  void stop() { runner_.reset(); }
+
+  [[nodiscard]] const Slot& slot() const { return slot_; }
+  [[nodiscard]] const Signature& its_signature() const { return signature_; }
+  /// True once, when it has taken long.
+  [[nodiscard]] bool tells() {
+    if (told_ || !runner_ || now() - began_ < kTellAfter) return false;
+    return told_ = true;
+  }
+
+ private:
+  Call call_;
+  Slot slot_;
+  Signature signature_;
+  std::optional<ScheduleRunner> runner_;  // once it is the first of its tag
+  TimePoint began_;
+  bool told_ = false;
+};
+
+class NetworkPlane::Transfer final : public Pending {
+ public:
+  Transfer(std::shared_ptr<NetworkPlane> plane, Wire::Token token, std::string text, bool receives)
+      : Pending(std::move(plane)), token_(token), text_(std::move(text)), receives_(receives) {}
+
+  void cancel() override {
+    const std::lock_guard lock(plane_->crew_->mutex());
+    if (over_) return;
+    plane_->wire_.cancel(token_);
+    end(fail(Errc::cancelled, text_ + " was given up"));
+    std::erase_if(plane_->transfers_, [&](const auto& other) { return other.get() == this; });
+    // The other side counts on every message that was begun.
+    if (!receives_) plane_->options_.broke(result_.error());
+  }
+  [[nodiscard]] std::string text() const override { return text_; }
+
+  void look() {
+    const auto over = plane_->wire_.finished(token_);
+    if (!over) return end(fail(over.error()));
+    if (*over) end({});
+  }
+
+ private:
+  Wire::Token token_;
+  std::string text_;
+  bool receives_;
+};
+
+NetworkPlane::NetworkPlane(std::shared_ptr<Crew> crew, ChoiceTable table, Options options)
+    : crew_(std::move(crew)),
+      table_(std::move(table)),
+      options_(std::move(options)),
+      wire_(*crew_, options_.id, options_.rank, options_.members) {}
+
+NetworkPlane::~NetworkPlane() = default;
+
+Result<std::shared_ptr<Handle::State>> NetworkPlane::start(Call call, int tag) {
+  Crew::Lock lock(crew_->mutex());
+  if (end_) return fail(*end_);
+  Lane& lane = lanes_[tag];
+  const Slot slot{options_.epoch, static_cast<std::uint8_t>(tag), lane.started++ % kSequences, 0};
+  auto collective =
+      std::make_shared<Collective>(shared_from_this(), std::move(call), slot, lane.earlier);
+  lane.earlier = earlier_after(collective->its_signature());
+  lane.queue.push_back(collective);
+  std::erase_if(calling_, [&](const Calling& theirs) {
+    if (theirs.tag != tag || theirs.sequence != slot.sequence) return false;
+    on_calling(theirs.from, tag, theirs.sequence, theirs.signature);
+    return true;
+  });
+  advance(lane);
+  if (!collective->over()) crew_->wake_background();
+  return std::shared_ptr<Handle::State>(std::move(collective));
+}
+
+Result<std::shared_ptr<Handle::State>> NetworkPlane::send(int to, ByteSpan data, Element element,
+                                                          int tag) {
+  Crew::Lock lock(crew_->mutex());
+  if (end_) return fail(*end_);
+  Signature signature;
+  signature.element = element;
+  signature.count = data.size() / item_size(element);
+  const Slot slot{options_.epoch, static_cast<std::uint8_t>(tag), sent_[{to, tag}]++ % kSequences,
+                  MessageWire::kPointToPoint};
+  const auto token = wire_.send(to, slot, signature, data);
+  auto transfer = std::make_shared<Transfer>(
+      shared_from_this(), token, fmt::format("sending {} bytes to rank {}", data.size(), to),
+      false);
+  transfers_.push_back(transfer);
+  progress();
+  return std::shared_ptr<Handle::State>(std::move(transfer));
+}
+
+Result<std::shared_ptr<Handle::State>> NetworkPlane::receive(int from, std::span<std::byte> data,
+                                                             Element element, int tag) {
+  Crew::Lock lock(crew_->mutex());
+  if (end_) return fail(*end_);
+  Signature signature;
+  signature.element = element;
+  signature.count = data.size() / item_size(element);
+  const Slot slot{options_.epoch, static_cast<std::uint8_t>(tag),
+                  received_[{from, tag}]++ % kSequences, MessageWire::kPointToPoint};
+  const auto token = wire_.receive(from, slot, signature, data);
+  auto transfer = std::make_shared<Transfer>(
+      shared_from_this(), token, fmt::format("receiving {} bytes from rank {}", data.size(), from),
+      true);
+  transfers_.push_back(transfer);
+  progress();
+  return std::shared_ptr<Handle::State>(std::move(transfer));
+}
+
+bool NetworkPlane::progress() {
+  wire_.progress();
+  bool busy = false;
+  for (auto& [tag, lane] : lanes_) {
+    advance(lane);
+    busy = busy || !lane.queue.empty();
+  }
+  for (const auto& transfer : transfers_) transfer->look();
+  std::erase_if(transfers_, [](const auto& transfer) { return transfer->over(); });
+  if (busy) tell_what_is_called();
+  return busy || !transfers_.empty();
+}
+
+void NetworkPlane::advance(Lane& lane) {
+  while (!lane.queue.empty()) {
+    const auto first = lane.queue.front();
+    auto over = first->advance();
+    if (over && !*over) return;
+    if (!over) {
+      first->stop();
+      // Ends all that is queued, this one included.
+      options_.broke(over.error());
+      return;
+    }
+    lane.queue.pop_front();
+    if (first->slot().tag == 0) ++finished_;
+    first->stop();
+    first->end({});
+  }
+}
+
+void NetworkPlane::tell_what_is_called() {
+  for (const auto& [tag, lane] : lanes_) {
+    if (lane.queue.empty() || !lane.queue.front()->tells()) continue;
+    const auto& first = *lane.queue.front();
+    const auto [what, count] = words(first.its_signature());
+    const nlohmann::json control = {{"group", options_.id}, {"kind", "calling"},
+                                    {"tag", tag},           {"sequence", first.slot().sequence},
+                                    {"what", what},         {"count", count}};
+    for (int rank = 0; rank < size(); ++rank)
+      if (rank != options_.rank)
+        crew_->send(options_.members[static_cast<std::size_t>(rank)], control);
+  }
+}
+
+void NetworkPlane::on_calling(int from, int tag, std::uint32_t sequence,
+                              const Signature& signature) {
+  Lane& lane = lanes_[tag];
+  if (sequence >= lane.started % kSequences) {
+    if (calling_.size() < 1024) calling_.push_back({from, tag, sequence, signature});
+    return;
+  }
+  for (const auto& pending : lane.queue) {
+    if (pending->slot().sequence != sequence || pending->its_signature() == signature) continue;
+    options_.broke(
+        Error(make_error_code(Errc::mismatch),
+              fmt::format("the ranks of group '{}' differ: {}", options_.group,
+                          difference(from, signature, options_.rank, pending->its_signature()))));
+    return;
+  }
+}
+
+void NetworkPlane::end(const Error& error) {
+  if (end_) return;
+  end_ = error;
+  wire_.end(error);
+  for (auto& [tag, lane] : lanes_) {
+    for (const auto& pending : lane.queue) {
+      pending->stop();
+      pending->end(fail(error));
+    }
+    lane.queue.clear();
+  }
+  for (const auto& transfer : transfers_) transfer->look();
+  std::erase_if(transfers_, [](const auto& transfer) { return transfer->over(); });
+  crew_->notify();
+}
+
+}  // namespace muster::comm::collective

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "muster/comm/collective/element.h"
+
+namespace muster::comm::collective {
+
+/// How two items become one. `mean` sums, and the result is divided by the size of the group.
+enum class ReductionKind : std::uint8_t { sum, prod, min, max, mean, band, bor, bxor, user };
+
+[[nodiscard]] std::string_view name(ReductionKind kind);
+
+/// into = into ∘ from for `count` items, each by itself: it may be called for parts of a buffer, by
+/// any thread that waits in the collective. Must be associative. When it throws, the call fails on
+/// all ranks, and the group ends.
+using UserFunction = std::function<void(std::byte* into, const std::byte* from, std::size_t count)>;
+
+/// What a reducing collective does with the items of the ranks.
+struct Reduction {
+  ReductionKind kind = ReductionKind::sum;
+  UserFunction function = {};  ///< only for `user`
+  /// False: items are combined as rank 0 ∘ rank 1 ∘ …, only the brackets are free.
+  bool commutative = true;
+
+  Reduction() = default;
+  Reduction(ReductionKind a_kind) : kind(a_kind) {}  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] static Reduction of(UserFunction function, bool commutative = true) {
+    Reduction reduction(ReductionKind::user);
+    reduction.function = std::move(function);
+    reduction.commutative = commutative;
+    return reduction;
+  }
+};
+
+/// Throws std::invalid_argument, naming operation and element, when the reduction does not exist
+/// for such items: mean for integers, min and max for complex numbers, bit operations for others
+/// than integers, `user` without a function.
+void check(std::string_view operation, const Reduction& reduction, Element element);
+
+/// The user's function threw, and this is what it said.
+class ReductionFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws `ReductionFailed` when the user's function throws.
+///
+/// into = a ∘ b, item by item; `into` may be `a` or `b` or apart from both. Integers wrap around;
+/// min and max give NaN when either item is. `mean` sums: call `divide` at the end.
+void reduce(const Reduction& reduction, Element element, std::byte* into, const std::byte* a,
+            const std::byte* b, std::size_t count);
+
+/// into = sources[0] ∘ sources[1] ∘ …, in one pass over memory. At least one source; `into` may be
+/// one of them.
+void reduce(const Reduction& reduction, Element element, std::byte* into,
+            std::span<const std::byte* const> sources, std::size_t count);
+
+/// The last step of `mean`: every item divided by `divisor`. For floats and complex numbers.
+void divide(Element element, std::byte* items, std::size_t count, std::size_t divisor);
+
+/// into = a ∘ b for one kind and element, chosen for this processor. For loops that cannot afford
+/// to look it up; not for `user`.
+using ReduceKernel = void (*)(std::byte* into, const std::byte* a, const std::byte* b,
+                              std::size_t count);
+[[nodiscard]] ReduceKernel reduce_kernel(ReductionKind kind, Element element);
+
+}  // namespace muster::comm::collective

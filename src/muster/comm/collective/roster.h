@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "muster/base/result.h"
+
+namespace muster::comm::collective {
+
+/// What a process says of itself when a group is made.
+struct Hello {
+  std::uint64_t life = 0;  ///< tells processes with the same name apart
+  int size = 0;            ///< how many ranks it expects
+  int rank = -1;           ///< that it asks for; none when negative
+  std::uint32_t epoch = 0;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string pid_namespace;
+};
+
+using Hellos = std::map<std::string, Hello>;  // by member
+
+/// Who has which rank.
+struct Roster {
+  std::vector<std::string> members;  // by rank
+  std::vector<Hello> hellos;         // by rank
+  /// Equal where everything is.
+  std::uint64_t digest = 0;
+
+  [[nodiscard]] int rank_of(const std::string& member) const;
+  [[nodiscard]] bool on_one_host() const;
+  /// For each rank, which host it is on; hosts are numbered in order of their first rank.
+  [[nodiscard]] std::vector<int> hosts() const;
+};
+
+/// Gives out the ranks: first those that were asked for, the rest in the order of names. Nothing
+/// while members are missing; an error when there are too many, or two want the same rank. Who
+/// expects another size does not count: it may wait for the group to grow.
+[[nodiscard]] Result<std::optional<Roster>> make_roster(const std::string& group, int size,
+                                                        const Hellos& hellos);
+
+}  // namespace muster::comm::collective

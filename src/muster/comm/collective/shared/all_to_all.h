@@ -1,0 +1,50 @@
+#pragma once
+
+#include <utility>
+
+#include "muster/comm/collective/shared/copy.h"
+#include "muster/comm/collective/shared/scatter.h"
+
+namespace muster::comm::collective::shared {
+
+/// All-to-all, also with different counts. At each step every rank gives a piece for every other
+/// rank and takes one from each. A step's pieces are given before any of the same step is taken, so
+/// it works in place.
+///
+/// Steps: 1 when n - 1 blocks fit into 232 bytes; else ⌈largest block / share⌉, with a share of 32
+/// KiB / (n - 1). Bytes: every rank writes n - 1 blocks and reads n - 1.
+struct AllToAll {
+  AllToAll(Channel& channel, const Call& call, BlockMap to, BlockMap from, std::size_t largest)
+      : task(channel, call),
+        outgoing(std::move(to)),
+        incoming(std::move(from)),
+        shares(task.ranks, task.item, largest),
+        steps(shares.steps),
+        needs_to(task.ranks) {}
+
+  void give(std::size_t step) const { shares.give(task, outgoing, step); }
+  void take(std::size_t step) const {
+    for (int rank = 0; rank < task.ranks; ++rank) {
+      const std::size_t bytes = shares.piece(incoming.bytes(rank), step);
+      if (bytes == 0) continue;
+      std::byte* const into = task.call.output + incoming.start(rank) + step * shares.share;
+      copy_out(into, source(rank, step), bytes, incoming.total());
+    }
+  }
+  [[nodiscard]] const std::byte* source(int rank, std::size_t step) const {
+    if (rank == task.rank) return task.call.input + outgoing.start(rank) + step * shares.share;
+    return shares.given_by(task, rank, step);
+  }
+
+  Task task;
+  BlockMap outgoing;
+  BlockMap incoming;
+  Shares shares;
+  std::size_t steps;
+  bool gives = true;
+  bool lends = false;
+  int needs_from = 0;
+  int needs_to;
+};
+
+}  // namespace muster::comm::collective::shared

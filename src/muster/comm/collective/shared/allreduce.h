@@ -1,0 +1,168 @@
+#pragma once
+
+#include <algorithm>
+
+#include "muster/comm/collective/shared/block_map.h"
+#include "muster/comm/collective/shared/combine.h"
+#include "muster/comm/collective/shared/operation.h"
+
+namespace muster::comm::collective::shared {
+
+/// Allreduce with the work shared out. The `bytes` of the call go in chunks of a step; a chunk is
+/// split into n parts, one for each rank. A chunk takes two steps: first every rank gives its
+/// chunk; then every rank combines its part straight out of what the others gave and gives the
+/// result, which all take. Ranks give up to two chunks ahead.
+///
+/// Steps: 2 · ⌈bytes / 32 KiB⌉. Bytes: every rank writes (n - 1)/n · bytes (nothing, if they lie in
+/// its arena) and 1/n · bytes, reads bytes to combine and (n - 1)/n · bytes of results, and writes
+/// bytes.
+class SplitAllreduce final : public Operation {
+ public:
+  SplitAllreduce(Channel& channel, const Call& call)
+      : task_(channel, call),
+        bytes_(call.count * task_.item),
+        chunks_(std::max<std::size_t>(1, (bytes_ + kStepBytes - 1) / kStepBytes)),
+        sources_(task_.ranks) {
+    // Even in place: what others have not combined yet is not overwritten.
+    const auto offset = channel.segment().arena_offset(call.input, bytes_);
+    direct_ = offset ? *offset + 1 : 0;
+  }
+
+  [[nodiscard]] const Signature& signature() const override { return task_.signature; }
+  [[nodiscard]] std::uint64_t position() const override { return task_.first; }
+  [[nodiscard]] int waits_for() const override {
+    const int first = std::min(collected_ < combined_ ? seen_parts_ : task_.ranks,
+                               combined_ < given_ ? seen_chunk_ : task_.ranks);
+    return first < task_.ranks ? first : -1;
+  }
+
+  Progress advance() override {
+    Progress seen = Progress::waiting;
+    for (bool moved = true; moved;) {
+      moved = give();
+      if (seen = combine_part(moved); seen == Progress::differs) return seen;
+      if (seen = collect(moved); seen == Progress::differs) return seen;
+    }
+    if (collected_ < chunks_) return Progress::waiting;
+    task_.channel.move_to(task_.first + 2 * chunks_);
+    return Progress::over;
+  }
+
+  Progress compare() override {
+    for (int rank = 0; rank < task_.ranks; ++rank) {
+      if (rank == task_.rank ||
+          task_.channel.look(rank, task_.first, task_.signature) != Channel::Look::differs)
+        continue;
+      other_ = rank;
+      return Progress::differs;
+    }
+    return Progress::waiting;
+  }
+
+ private:
+  static constexpr std::size_t kChunksAhead = kAhead / 2;
+
+  struct Part {
+    std::size_t start;
+    std::size_t bytes;
+  };
+
+  [[nodiscard]] std::size_t chunk_bytes(std::size_t chunk) const {
+    return std::min(kStepBytes, bytes_ - chunk * kStepBytes);
+  }
+  [[nodiscard]] Part part(std::size_t chunk, int rank) const {
+    const std::size_t whole = chunk_bytes(chunk);
+    const auto ranks = static_cast<std::size_t>(task_.ranks);
+    const std::size_t share = ((whole + ranks - 1) / ranks + 63) / 64 * 64;
+    const std::size_t start = std::min(whole, static_cast<std::size_t>(rank) * share);
+    return {start, std::min(share, whole - start)};
+  }
+  [[nodiscard]] std::uint64_t first_step(std::size_t chunk) const {
+    return task_.first + 2 * chunk;
+  }
+
+  bool give() {
+    bool moved = false;
+    for (; given_ < chunks_ && given_ <= collected_ + kChunksAhead; ++given_, moved = true) {
+      const std::uint64_t at = first_step(given_);
+      if (!task_.channel.may_say(at)) break;
+      task_.mark(2 * given_, direct_);
+      if (direct_ == 0) stage(given_);
+      task_.channel.say(at, task_.signature);
+      news_ = true;
+    }
+    return moved;
+  }
+  void stage(std::size_t chunk) const {
+    const Part own = part(chunk, task_.rank);
+    const std::byte* const input = task_.call.input + chunk * kStepBytes;
+    std::byte* const target = task_.channel.staging(first_step(chunk));
+    std::memcpy(target, input, own.start);
+    const std::size_t after = own.start + own.bytes;
+    std::memcpy(target + after, input + after, chunk_bytes(chunk) - after);
+  }
+
+  Progress combine_part(bool& moved) {
+    while (combined_ < given_ && task_.channel.may_say(first_step(combined_) + 1)) {
+      const Progress seen = all_spoke(first_step(combined_), seen_chunk_);
+      if (seen != Progress::over) return seen;
+      const std::uint64_t at = first_step(combined_);
+      if (at > kAhead) task_.channel.know_finished(at - kAhead);
+      const Part own = part(combined_, task_.rank);
+      const std::size_t offset = combined_ * kStepBytes;
+      for (int rank = 0; rank < task_.ranks; ++rank)
+        sources_[rank] = (rank == task_.rank ? task_.call.input + offset
+                                             : task_.given(rank, 2 * combined_, offset)) +
+                         own.start;
+      if (own.bytes > 0)
+        combine(task_, task_.channel.staging(at + 1), sources_.all(), own.bytes, 0);
+      task_.channel.say(at + 1, task_.signature);
+      ++combined_;
+      news_ = moved = true;
+    }
+    return Progress::waiting;
+  }
+
+  Progress collect(bool& moved) {
+    while (collected_ < combined_) {
+      const std::uint64_t at = first_step(collected_) + 1;
+      const Progress seen = all_spoke(at, seen_parts_);
+      if (seen != Progress::over) return seen;
+      for (int rank = 0; rank < task_.ranks; ++rank) {
+        const Part theirs = part(collected_, rank);
+        copy_out(task_.call.output + collected_ * kStepBytes + theirs.start,
+                 task_.channel.staging(rank, at), theirs.bytes, bytes_);
+      }
+      ++collected_;
+      task_.channel.finish(first_step(collected_));
+      news_ = moved = true;
+    }
+    return Progress::over;
+  }
+
+  Progress all_spoke(std::uint64_t position, int& seen) {
+    for (; seen < task_.ranks; ++seen) {
+      if (seen == task_.rank) continue;
+      switch (task_.channel.look(seen, position, task_.signature)) {
+        case Channel::Look::same: continue;
+        case Channel::Look::nothing: return Progress::waiting;
+        case Channel::Look::differs: other_ = seen; return Progress::differs;
+      }
+    }
+    seen = 0;
+    return Progress::over;
+  }
+
+  Task task_;
+  std::size_t bytes_;
+  std::size_t chunks_;
+  Sources sources_;
+  std::uint64_t direct_ = 0;
+  std::size_t given_ = 0;      // chunks
+  std::size_t combined_ = 0;   // chunks of which the own part is combined
+  std::size_t collected_ = 0;  // chunks that are in the output
+  int seen_chunk_ = 0;         // ranks before this one have given the chunk to combine
+  int seen_parts_ = 0;         // and those have combined the chunk to collect
+};
+
+}  // namespace muster::comm::collective::shared

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+
+#include "muster/comm/collective/shared/copy.h"
+#include "muster/comm/collective/shared/operation.h"
+
+namespace muster::comm::collective::shared {
+
+/// Broadcast. The root gives its `bytes` in pieces of a step; the others take them. The root waits
+/// for nobody until it is a ring of steps ahead.
+///
+/// Steps: 1 for up to 232 bytes, which travel in the line itself; else ⌈bytes / 32 KiB⌉. Bytes: the
+/// root writes `bytes` once (nothing, if they lie in its arena), each other rank reads them once.
+struct Broadcast {
+  Broadcast(Channel& channel, const Call& call)
+      : task(channel, call),
+        bytes(call.count * task.item),
+        steps(std::max<std::size_t>(1, (bytes + kStepBytes - 1) / kStepBytes)),
+        gives(task.rank == call.root) {
+    if (gives) {
+      direct = task.direct(bytes);
+      lends = direct != 0;
+    } else {
+      needs_from = call.root;
+      needs_to = call.root + 1;
+    }
+  }
+
+  [[nodiscard]] bool brief() const { return bytes <= kInlineBytes; }
+  [[nodiscard]] std::size_t piece(std::size_t step) const {
+    return std::min(kStepBytes, bytes - step * kStepBytes);
+  }
+  void give(std::size_t step) const {
+    const std::uint64_t at = task.first + step;
+    if (bytes <= kInlineBytes) {
+      if (bytes > 0) std::memcpy(task.channel.line(at).payload, task.call.input, bytes);
+      return;
+    }
+    task.mark(step, direct);
+    if (direct == 0)
+      copy_in(task.channel.staging(at), task.call.input + step * kStepBytes, piece(step), bytes);
+  }
+  void take(std::size_t step) const {
+    const std::size_t offset = step * kStepBytes;
+    std::byte* const into = task.call.output + offset;
+    if (gives) {
+      if (!task.call.in_place()) copy_out(into, task.call.input + offset, piece(step), bytes);
+    } else if (bytes <= kInlineBytes) {
+      if (bytes > 0)
+        std::memcpy(into, task.channel.line(task.call.root, task.first).payload, bytes);
+    } else {
+      copy_out(into, task.given(task.call.root, step, offset), piece(step), bytes);
+    }
+  }
+
+  Task task;
+  std::size_t bytes;
+  std::size_t steps;
+  bool gives;
+  bool lends = false;
+  std::uint64_t direct = 0;
+  int needs_from = 0;
+  int needs_to = 0;
+};
+
+}  // namespace muster::comm::collective::shared

@@ -1,0 +1,60 @@
+#include "muster/comm/collective/shared/copy.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace muster::comm::collective::shared {
+namespace {
+
+std::vector<std::byte> numbered(std::size_t bytes) {
+  std::vector<std::byte> result(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) result[i] = static_cast<std::byte>(i % 251);
+  return result;
+}
+
+// Copies to and from every kind of place, and looks at what lies around the copy.
+template <class Copy>
+void expect_copies(std::size_t bytes, Copy copy) {
+  constexpr std::size_t kMargin = 64;
+  for (const std::size_t from : {0, 1, 16, 63}) {
+    for (const std::size_t to : {0, 1, 16, 63}) {
+      const auto source = numbered(from + bytes);
+      std::vector<std::byte> target(to + bytes + kMargin, std::byte{0xEE});
+      copy(target.data() + to, source.data() + from, bytes);
+      const auto begin = target.begin() + static_cast<std::ptrdiff_t>(to);
+      const auto end = begin + static_cast<std::ptrdiff_t>(bytes);
+      ASSERT_TRUE(
+          std::equal(begin, end, source.begin() + static_cast<std::ptrdiff_t>(from), source.end()))
+          << bytes << " bytes from " << from << " to " << to;
+      const auto untouched = [](std::byte value) { return value == std::byte{0xEE}; };
+      ASSERT_TRUE(std::all_of(target.begin(), begin, untouched)) << bytes;
+      ASSERT_TRUE(std::all_of(end, target.end(), untouched)) << bytes;
+    }
+  }
+}
+
+TEST(Copy, InTurnsIsTheSameAsAllAtOnce) {
+  for (const std::size_t bytes :
+       {0, 1, 4, 8, 63, 64, 255, 256, 257, 4096, 32767, 32768, 32769, 32768 + 300, 100'001}) {
+    expect_copies(bytes, copy_in_turns<false>);
+    expect_copies(bytes, copy_in_turns<true>);
+    expect_copies(bytes, copy_few);
+  }
+}
+
+TEST(Copy, InAndOutChooseByWhatTheCallCopiesInAll) {
+  for (const std::size_t whole : {std::size_t{1}, kStreamFrom}) {
+    for (const std::size_t bytes : {0, 4, 8, 9, 5000}) {
+      expect_copies(bytes, [&](auto* into, const auto* from, std::size_t size) {
+        copy_in(into, from, size, whole);
+      });
+      expect_copies(bytes, [&](auto* into, const auto* from, std::size_t size) {
+        copy_out(into, from, size, whole);
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster::comm::collective::shared

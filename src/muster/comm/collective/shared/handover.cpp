@@ -1,0 +1,111 @@
+#include "muster/comm/collective/shared/handover.h"
+
+#include <algorithm>
+#include <cstring>
+#include <poll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "muster/base/random.h"
+#include "muster/comm/errc.h"
+#include "muster/runtime/poll.h"
+#include "muster/runtime/unix_socket.h"
+
+namespace muster::comm::collective::shared {
+namespace {
+
+struct Request {
+  std::uint64_t token[2];
+  std::int32_t rank;
+  std::int32_t unused = 0;
+};
+
+constexpr Duration kMoment = std::chrono::milliseconds(5);
+
+TimePoint now() { return std::chrono::steady_clock::now(); }
+
+bool same_user(const FileDescriptor& socket) {
+  const auto peer = peer_process(socket);
+  return peer && peer->uid == ::geteuid();
+}
+
+}  // namespace
+
+Result<Handover> Handover::open(FileDescriptor segment, int ranks) {
+  Counter counter;
+  counter.socket = fmt::format("muster-group-{:016x}", secure_random_u64());
+  for (auto& word : counter.token) word = secure_random_u64();
+  auto listener = listen_unix(counter.socket);
+  if (!listener) return fail(listener.error());
+  return Handover(std::move(segment), *std::move(listener), std::move(counter), ranks);
+}
+
+Handover::Handover(FileDescriptor segment, FileDescriptor listener, Counter counter, int ranks)
+    : segment_(std::move(segment)),
+      listener_(std::move(listener)),
+      counter_(std::move(counter)),
+      served_(static_cast<std::size_t>(ranks)) {
+  served_[0] = true;
+}
+
+bool Handover::serve(Duration moment) {
+  const auto all = [&] {
+    return std::find(served_.begin(), served_.end(), false) == served_.end();
+  };
+  if (all()) return true;
+  std::vector<pollfd> slots{{listener_.get(), POLLIN, 0}};
+  for (const FileDescriptor& caller : callers_) slots.push_back({caller.get(), POLLIN, 0});
+  static_cast<void>(poll_until(slots, now() + moment));
+  for (auto caller = accept_unix(listener_); caller && *caller; caller = accept_unix(listener_)) {
+    if (same_user(**caller)) callers_.push_back(**std::move(caller));
+  }
+  std::erase_if(callers_, [&](const FileDescriptor& caller) {
+    Packet packet;
+    const PacketStatus status = receive_packet(caller, sizeof(Request), packet);
+    if (status == PacketStatus::would_block || status == PacketStatus::starved) return false;
+    Request request{};
+    if (status == PacketStatus::ended || packet.bytes.size() != sizeof request) return true;
+    std::memcpy(&request, packet.bytes.data(), sizeof request);
+    const auto rank = static_cast<std::size_t>(request.rank);
+    const bool knows = std::memcmp(request.token, counter_.token, sizeof counter_.token) == 0;
+    if (!knows || rank >= served_.size()) return true;
+    const int file = segment_.get();
+    const std::byte word{1};
+    if (send_packet(caller, {&word, 1}, {&file, 1}) == PacketStatus::done) served_[rank] = true;
+    return true;
+  });
+  return all();
+}
+
+Result<FileDescriptor> fetch_segment(const Counter& counter, int rank,
+                                     const std::function<Result<void>()>& go_on) {
+  FileDescriptor socket;
+  Request request{{counter.token[0], counter.token[1]}, rank};
+  while (true) {
+    if (!socket.valid()) {
+      auto connected = connect_unix(counter.socket);
+      if (connected && !same_user(*connected))
+        return fail(Errc::refused, "the group's memory is offered by another user");
+      if (connected &&
+          send_packet(*connected, std::as_bytes(std::span(&request, 1))) == PacketStatus::done)
+        socket = *std::move(connected);
+    }
+    if (socket.valid()) {
+      std::vector<pollfd> slots{{socket.get(), POLLIN, 0}};
+      static_cast<void>(poll_until(slots, now() + kMoment));
+      Packet packet;
+      switch (receive_packet(socket, 16, packet)) {
+        case PacketStatus::done:
+          if (packet.files.size() == 1) return std::move(packet.files.front());
+          return fail(Errc::malformed, "the group's memory did not come");
+        case PacketStatus::ended: socket.reset(); break;
+        case PacketStatus::would_block:
+        case PacketStatus::starved: break;
+      }
+    }
+    if (auto ok = go_on(); !ok) return fail(ok.error());
+  }
+}
+
+}  // namespace muster::comm::collective::shared

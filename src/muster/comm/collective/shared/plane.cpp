@@ -1,0 +1,370 @@
+#include "muster/comm/collective/shared/plane.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <sched.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "muster/comm/collective/shared/make_operation.h"
+#include "muster/comm/collective/shared/patience.h"
+#include "muster/comm/errc.h"
+#include "muster/runtime/futex.h"
+
+namespace muster::comm::collective::shared {
+namespace {
+
+// A wake-up that came at the very moment of falling asleep costs this much.
+constexpr Duration kLongestSleep = std::chrono::milliseconds(5);
+// How often a waiting call asks the program whether to go on.
+constexpr Duration kAskEvery = std::chrono::milliseconds(100);
+// Looks before the clock is asked for the first time. A pause would take longer than what they wait
+// for mostly takes.
+constexpr int kFirstLooks = 100;
+// Between looks of a rank that only takes: about 400 ns, which take as long as so many looks.
+constexpr int kPausesInStream = 8;
+constexpr int kLooksInPauses = 20;
+// After falling asleep was announced, memory is watched for longer than a store takes to become
+// visible: whoever stored before it saw the announcement needs no fence then.
+constexpr int kLastLooks = 64;
+
+// Adds the cores on which this process may run.
+void tell_cores(Header& header) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return;
+  for (std::size_t core = 0; core < kMostCores; ++core)
+    if (CPU_ISSET(core, &cores)) header.cores[core / 64].fetch_or(std::uint64_t{1} << (core % 64));
+}
+
+bool more_ranks_than_cores(const Segment& segment) {
+  int cores = 0;
+  for (const auto& word : segment.header().cores)
+    cores += std::popcount(word.load(std::memory_order_relaxed));
+  return segment.ranks() > cores;
+}
+
+TimePoint steady_now() { return std::chrono::steady_clock::now(); }
+
+std::string overdue(const Operation& operation, Duration timeout) {
+  const int rank = operation.waits_for();
+  return fmt::format("{} is not over after {:.1f} s{}", describe(operation.signature()),
+                     std::chrono::duration<double>(timeout).count(),
+                     rank < 0 ? "" : fmt::format(": it waits for rank {}", rank));
+}
+
+}  // namespace
+
+/// A call in the queue of a lane.
+class SharedPlane::Pending final : public Handle::State {
+ public:
+  Pending(std::shared_ptr<SharedPlane> plane, Lane& lane, Call call)
+      : plane_(std::move(plane)), lane_(lane), call_(std::move(call)) {}
+
+  Result<void> wait(Timeout timeout) override;
+  Result<bool> test() override;
+  void cancel() override;
+
+  // With the lane held:
+  Operation& operation() {
+    if (!operation_) operation_ = make_operation(lane_.channel, call_, plane_->options_.lends);
+    return *operation_;
+  }
+  void end(Result<void> result) {
+    operation_.reset();
+    result_ = std::move(result);
+    over_.store(true, std::memory_order_release);
+  }
+
+  [[nodiscard]] bool over() const { return over_.load(std::memory_order_acquire); }
+  [[nodiscard]] const Call& call() const { return call_; }
+
+ private:
+  std::shared_ptr<SharedPlane> plane_;
+  Lane& lane_;  // of the plane
+  Call call_;
+  std::unique_ptr<Operation> operation_;  // once it is the first of its lane
+  Result<void> result_;                   // once it is over
+  std::atomic<bool> over_{false};
+};
+
+SharedPlane::SharedPlane(std::shared_ptr<Segment> segment, Options options)
+    : segment_(std::move(segment)), options_(std::move(options)) {
+  tell_cores(segment_->header());
+  add_lane(0);
+}
+
+SharedPlane::~SharedPlane() = default;
+
+// ---- Lanes
+
+void SharedPlane::add_lane(std::size_t index) {
+  const auto* const at_step = options_.at_step ? &options_.at_step : nullptr;
+  lane_storage_.push_back(std::make_unique<Lane>(*segment_, index, at_step));
+  lanes_[index] = lane_storage_.back().get();
+}
+
+Result<bool> SharedPlane::takes(int tag) {
+  if (tag == 0) return true;
+  const auto key = static_cast<std::uint32_t>(tag) + 1;
+  auto& tags = segment_->header().tags;
+  for (std::size_t i = 1; i < kChannels; ++i) {
+    std::uint32_t there = tags[i].load(std::memory_order_acquire);
+    // The first rank that uses the tag takes the first channel that is free; all others find it.
+    if (there == 0) tags[i].compare_exchange_strong(there, key);
+    if (there != 0 && there != key) continue;
+    if (lanes_[i].load(std::memory_order_acquire) != nullptr) return true;
+    if (auto ok = segment_->reserve_staging(i); !ok) return fail(ok.error());
+    const std::lock_guard lock(mutex_);
+    if (lanes_[i] == nullptr) add_lane(i);
+    return true;
+  }
+  return false;
+}
+
+Result<SharedPlane::Lane*> SharedPlane::lane(int tag) {
+  if (tag == 0) return lanes_[0].load(std::memory_order_relaxed);
+  const auto taken = takes(tag);
+  if (!taken) return fail(taken.error());
+  const auto key = static_cast<std::uint32_t>(tag) + 1;
+  for (std::size_t i = 1; i < kChannels; ++i)
+    if (segment_->header().tags[i].load(std::memory_order_relaxed) == key) return lanes_[i].load();
+  return fail(Errc::internal, fmt::format("tag {} has no channel", tag));
+}
+
+// ---- Calls
+
+Result<void> SharedPlane::run(const Call& call, int tag, Timeout timeout) {
+  Lane* lane = lanes_[0].load(std::memory_order_relaxed);
+  if (tag != 0) {
+    auto found = this->lane(tag);
+    if (!found) return fail(found.error());
+    lane = *found;
+  }
+  if (std::unique_lock held(lane->owner, std::try_to_lock);
+      held && lane->queued.load(std::memory_order_acquire) == 0) {
+    auto result = run_here(*lane, call, timeout);
+    held.unlock();
+    // Calls that were started meanwhile, in other threads.
+    if (lane->queued.load(std::memory_order_relaxed) > 0) [[unlikely]]
+      wake_sleepers();
+    return result;
+  }
+  auto pending = start(call, tag);
+  if (!pending) return fail(pending.error());
+  auto result = (*pending)->wait(timeout);
+  if (!result) (*pending)->cancel();
+  return result;
+}
+
+Result<void> SharedPlane::run_here(Lane& lane, const Call& call, Timeout timeout) {
+  if (ended_.load(std::memory_order_relaxed)) return fail(error());
+  return with_operation(lane.channel, call, options_.lends, [&](auto& operation) -> Result<void> {
+    // Most calls are over after a few looks: nothing else is done before.
+    for (int look = 0; look < kFirstLooks; ++look) {
+      const Progress progress = carry_on(operation);
+      if (progress == Progress::over) {
+        over(lane);
+        return {};
+      }
+      if (progress != Progress::waiting) break;
+      if (!lane.channel.streams()) continue;
+      for (int i = 0; i < kPausesInStream; ++i) pause_cpu();
+      look += kLooksInPauses;
+    }
+    auto result = wait_on(lane, operation, timeout);
+    if (result) over(lane);
+    return result;
+  });
+}
+
+Result<void> SharedPlane::wait_on(Lane& lane, Operation& operation, Timeout timeout) {
+  Patience patience(more_ranks_than_cores(*segment_));
+  TimePoint time = steady_now();
+  const TimePoint deadline = timeout ? time + *timeout : TimePoint::max();
+  TimePoint ask_at = time + kAskEvery;
+  std::uint64_t moves = operation.moves();
+  while (true) {
+    const Progress progress = carry_on(operation);
+    if (progress == Progress::over) return {};
+    if (progress == Progress::differs) return fail(differ(operation, lane));
+    if (broken() || closed_.load(std::memory_order_relaxed)) return fail(error());
+    // A call of many steps waits many times, and never long.
+    if (std::exchange(moves, operation.moves()) != operation.moves()) patience.renew();
+    const bool goes_on = patience.pause();
+    if (goes_on && !patience.looks_around()) continue;
+    if (operation.compare() == Progress::differs) return fail(differ(operation, lane));
+    look_who_left(operation);
+    time = steady_now();
+    if (time >= deadline) return fail(give_up(overdue(operation, *timeout), Errc::timeout));
+    if (options_.interrupted && time >= ask_at) {
+      if (options_.interrupted())
+        return fail(
+            give_up(fmt::format("rank {} was interrupted", segment_->rank()), Errc::interrupted));
+      ask_at = steady_now() + kAskEvery;
+    }
+    if (goes_on) continue;
+    sleep([&] { return carry_on(operation) != Progress::waiting; },
+          std::min(deadline, time + kLongestSleep));
+  }
+}
+
+template <class Stirs>
+void SharedPlane::sleep(Stirs stirs, TimePoint until) {
+  Header& header = segment_->header();
+  Bell& bell = header.bells[segment_->rank()];
+  const std::uint32_t rings = bell.rings.load();
+  bell.asleep.fetch_add(1);
+  header.sleepers.fetch_add(1);
+  bool awake = broken();
+  for (int look = 0; look < kLastLooks && !awake; ++look) {
+    pause_cpu();
+    awake = stirs();
+  }
+  if (!awake) futex_wait(bell.rings, rings, until);
+  header.sleepers.fetch_sub(1);
+  bell.asleep.fetch_sub(1);
+}
+
+void SharedPlane::wake_sleepers() {
+  Header& header = segment_->header();
+  for (int rank = 0; rank < segment_->ranks(); ++rank) {
+    Bell& bell = header.bells[rank];
+    if (bell.asleep.load(std::memory_order_relaxed) == 0) continue;
+    bell.rings.fetch_add(1);
+    futex_wake(bell.rings, std::numeric_limits<int>::max());
+  }
+}
+
+// ---- Calls that were started
+
+Result<std::shared_ptr<Handle::State>> SharedPlane::start(Call call, int tag) {
+  auto found = lane(tag);
+  if (!found) return fail(found.error());
+  Lane& lane = **found;
+  if (ended_.load(std::memory_order_relaxed)) return fail(error());
+  auto pending = std::make_shared<Pending>(shared_from_this(), lane, std::move(call));
+  {
+    const std::lock_guard lock(lane.mutex);
+    lane.queue.push_back(pending);
+    lane.queued.fetch_add(1, std::memory_order_release);
+    pending_.fetch_add(1);
+  }
+  if (lane.owner.try_lock()) {
+    const std::lock_guard held(lane.owner, std::adopt_lock);
+    advance(lane);
+  }
+  if (!pending->over() && options_.wake_background) options_.wake_background();
+  return std::shared_ptr<Handle::State>(std::move(pending));
+}
+
+void SharedPlane::advance(Lane& lane) {
+  while (true) {
+    std::shared_ptr<Pending> first;
+    {
+      const std::lock_guard lock(lane.mutex);
+      if (lane.queue.empty()) return;
+      first = lane.queue.front();
+    }
+    Operation& operation = first->operation();
+    const Progress progress = carry_on(operation);
+    if (progress == Progress::differs) static_cast<void>(differ(operation, lane));
+    if (progress != Progress::over) {
+      if (broken() || closed_.load(std::memory_order_relaxed)) fail_all(lane, error());
+      return;
+    }
+    over(lane);
+    {
+      const std::lock_guard lock(lane.mutex);
+      lane.queue.pop_front();
+      lane.queued.fetch_sub(1, std::memory_order_release);
+      pending_.fetch_sub(1);
+    }
+    first->end({});
+  }
+}
+
+void SharedPlane::fail_all(Lane& lane, const Error& error) {
+  std::deque<std::shared_ptr<Pending>> failed;
+  {
+    const std::lock_guard lock(lane.mutex);
+    failed.swap(lane.queue);
+    lane.queued.store(0, std::memory_order_release);
+    pending_.fetch_sub(failed.size());
+  }
+  for (const auto& pending : failed) pending->end(fail(error));
+}
+
+bool SharedPlane::progress() {
+  if (pending_.load() == 0) return false;
+  for (const auto& slot : lanes_) {
+    Lane* const lane = slot.load(std::memory_order_acquire);
+    if (lane == nullptr || lane->queued.load() == 0 || !lane->owner.try_lock()) continue;
+    const std::lock_guard held(lane->owner, std::adopt_lock);
+    advance(*lane);
+    std::shared_ptr<Pending> first;
+    {
+      const std::lock_guard lock(lane->mutex);
+      if (!lane->queue.empty()) first = lane->queue.front();
+    }
+    if (!first) continue;
+    look_who_left(first->operation());
+    if (first->operation().compare() == Progress::differs)
+      static_cast<void>(differ(first->operation(), *lane));
+  }
+  return pending_.load() > 0;
+}
+
+void SharedPlane::doze(TimePoint until) {
+  sleep([this] { return !progress(); }, std::min(until, steady_now() + kLongestSleep));
+}
+
+Result<void> SharedPlane::Pending::wait(Timeout timeout) {
+  Patience patience(more_ranks_than_cores(*plane_->segment_));
+  const TimePoint deadline = timeout ? steady_now() + *timeout : TimePoint::max();
+  TimePoint ask_at = steady_now() + kAskEvery;
+  const auto look = [&] {
+    if (over()) return true;
+    if (lane_.owner.try_lock()) {
+      const std::lock_guard held(lane_.owner, std::adopt_lock);
+      plane_->advance(lane_);
+    }
+    return over();
+  };
+  while (!look()) {
+    const bool goes_on = patience.pause();
+    if (goes_on && !patience.looks_around()) continue;
+    plane_->progress();
+    const TimePoint time = steady_now();
+    if (time >= deadline)
+      return fail(Errc::timeout, fmt::format("{} is not over after {:.1f} s",
+                                             collective::describe(signature(call_)),
+                                             std::chrono::duration<double>(*timeout).count()));
+    if (plane_->options_.interrupted && time >= ask_at) {
+      if (plane_->options_.interrupted())
+        return fail(Errc::interrupted, "the program asked to stop waiting");
+      ask_at = steady_now() + kAskEvery;
+    }
+    if (!goes_on) plane_->sleep(look, std::min(deadline, time + kLongestSleep));
+  }
+  return result_;
+}
+
+Result<bool> SharedPlane::Pending::test() {
+  if (!over()) plane_->progress();
+  if (!over()) return false;
+  if (!result_) return fail(result_.error());
+  return true;
+}
+
+void SharedPlane::Pending::cancel() {
+  if (over() || plane_->fork_generation_ != fork_generation()) return;
+  plane_->break_for_all({Break::cancelled, plane_->segment_->rank(), plane_->segment_->rank()});
+  // Whoever carries it on lets go soon: the group has ended for him, too.
+  const std::lock_guard held(lane_.owner);
+  plane_->fail_all(lane_, plane_->error());
+}
+
+}  // namespace muster::comm::collective::shared

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "muster/base/clock.h"
+#include "muster/base/fork_guard.h"
+#include "muster/base/result.h"
+#include "muster/comm/collective/call.h"
+#include "muster/comm/collective/handle_state.h"
+#include "muster/comm/collective/shared/channel.h"
+#include "muster/comm/collective/shared/hold.h"
+#include "muster/comm/collective/shared/operation.h"
+#include "muster/comm/collective/shared/segment.h"
+#include "muster/comm/errc.h"
+#include "muster/comm/proxy/options.h"
+
+namespace muster::comm::collective::shared {
+
+/// Collectives of ranks on one host, through a segment that they share. Thread-safe.
+///
+/// Each tag has a lane: its calls in the order in which they were started. Whoever waits for one of
+/// them holds the lane and carries on its first call; so does the background thread, through
+/// `progress`, when nobody waits.
+class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
+ public:
+  struct Options {
+    std::string group;  ///< for messages
+    std::function<bool()> interrupted;
+    std::function<void()> wake_background;  ///< there is a call that nobody may be waiting for
+    std::function<void()> at_step;          ///< as in GroupOptions
+    bool lends = false;                     ///< ranks can read each other's memory
+  };
+
+  SharedPlane(std::shared_ptr<Segment> segment, Options options);
+  ~SharedPlane();
+
+  /// Whether calls with this tag can be done here; the same answer on all ranks.
+  [[nodiscard]] Result<bool> takes(int tag);
+
+  Result<void> run(const Call& call, int tag, Timeout timeout);
+  [[nodiscard]] Result<std::shared_ptr<Handle::State>> start(Call call, int tag);
+
+  /// Carries on what was started and is not over. Returns whether anything is left.
+  bool progress();
+  /// Sleeps until another rank did something, or until the deadline.
+  void doze(TimePoint until);
+
+  /// Ends the group for all ranks, unless it has ended already.
+  void break_for_all(Verdict verdict);
+  void lose(int rank);
+  /// Calls of others that need this rank fail from now on.
+  void leave();
+  [[nodiscard]] bool broken() const {
+    return segment_->header().broken.load(std::memory_order_relaxed) != 0;
+  }
+  /// Why the group has ended; call only when it has. The same text every time.
+  [[nodiscard]] Error error();
+  [[nodiscard]] std::vector<int> lost() const;
+  /// Ends all calls of this rank with `Errc::closed`, without telling others.
+  void close();
+
+  /// Calls with tag 0 that this rank has finished.
+  [[nodiscard]] std::uint64_t finished() const { return finished_.load(std::memory_order_acquire); }
+  [[nodiscard]] Segment& segment() const { return *segment_; }
+
+ private:
+  class Pending;
+  struct Lane {
+    Lane(Segment& segment, std::size_t number, const std::function<void()>* at_step)
+        : channel(segment, number, at_step), index(number) {}
+
+    Hold owner;  ///< held by whoever carries on the first call
+    Channel channel;
+    std::size_t index;
+    std::mutex mutex;                            ///< of the queue
+    std::deque<std::shared_ptr<Pending>> queue;  ///< started and not over
+    std::atomic<std::size_t> queued{0};
+  };
+
+  void add_lane(std::size_t index);
+  [[nodiscard]] Result<Lane*> lane(int tag);
+  Result<void> run_here(Lane& lane, const Call& call, Timeout timeout);
+  Result<void> wait_on(Lane& lane, Operation& operation, Timeout timeout);
+  /// Lets the operation go on, and tells the others. A reduction function that throws ends the
+  /// group.
+  template <class Carried>
+  Progress carry_on(Carried& operation) {
+    if (operation.failed()) [[unlikely]]
+      return Progress::failed;
+    try {
+      const Progress progress = operation.advance();
+      tell(operation);
+      return progress;
+    } catch (const ReductionFailed& problem) {
+      operation.set_failed();
+      end_by_function(problem.what());
+      return Progress::failed;
+    }
+  }
+  void end_by_function(const char* what);
+  void advance(Lane& lane);
+  void fail_all(Lane& lane, const Error& error);
+  /// Ends the group when the operation waits for a rank that has left.
+  void look_who_left(Operation& operation);
+  /// Sleeps unless `stirs` becomes true.
+  template <class Stirs>
+  void sleep(Stirs stirs, TimePoint until);
+  [[nodiscard]] Error differ(const Operation& operation, Lane& lane);
+  [[nodiscard]] Error give_up(std::string what, Errc errc);
+  void tell(Operation& operation) {
+    if (operation.take_news() && segment_->header().sleepers.load(std::memory_order_relaxed) != 0)
+        [[unlikely]]
+      wake_sleepers();
+  }
+  void wake_sleepers();
+  void over(const Lane& lane) {
+    // Only by who holds the lane.
+    if (lane.index == 0)
+      finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  [[nodiscard]] Error describe(Verdict verdict) const;
+
+  std::shared_ptr<Segment> segment_;
+  Options options_;
+  std::array<std::atomic<Lane*>, kChannels> lanes_{};  // owned by lane_storage_
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Lane>> lane_storage_;  // guarded by mutex_
+  std::optional<Error> error_;                       // guarded by mutex_: why the group has ended
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> ended_{false};  // there is an error_, or it is closed
+  std::uint64_t fork_generation_ = fork_generation();
+  std::atomic<std::size_t> pending_{0};
+  std::atomic<std::uint64_t> finished_{0};
+};
+
+}  // namespace muster::comm::collective::shared

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "muster/comm/collective/shared/block_map.h"
+#include "muster/comm/collective/shared/copy.h"
+#include "muster/comm/collective/shared/operation.h"
+
+namespace muster::comm::collective::shared {
+
+/// How a rank puts pieces for all others into what it gives at one step: `share` bytes for each, in
+/// the order of ranks, without one for itself.
+struct Shares {
+  Shares(int ranks, std::size_t item, std::size_t largest) {
+    const auto others = static_cast<std::size_t>(std::max(1, ranks - 1));
+    inlined = others * largest <= kInlineBytes;
+    // Whole lines of cache, so that two ranks never read the same one, and whole items.
+    const std::size_t unit = std::max<std::size_t>(64, item);
+    share = inlined ? largest : std::max(unit, kStepBytes / others / unit * unit);
+    steps = inlined ? 1 : std::max<std::size_t>(1, (largest + share - 1) / share);
+  }
+
+  [[nodiscard]] std::size_t offset(int giver, int taker) const {
+    return static_cast<std::size_t>(taker < giver ? taker : taker - 1) * share;
+  }
+  /// Of a block, what goes at a step.
+  [[nodiscard]] std::size_t piece(std::size_t block, std::size_t step) const {
+    return std::min(share, block - std::min(step * share, block));
+  }
+
+  /// Puts this rank's pieces of a step where the others find them.
+  void give(const Task& task, const BlockMap& blocks, std::size_t step) const {
+    const std::uint64_t at = task.first + step;
+    std::byte* const target = inlined ? task.channel.line(at).payload : task.channel.staging(at);
+    for (int rank = 0; rank < task.ranks; ++rank) {
+      const std::size_t bytes = piece(blocks.bytes(rank), step);
+      if (rank == task.rank || bytes == 0) continue;
+      copy_few(target + offset(task.rank, rank),
+               task.call.input + blocks.start(rank) + step * share, bytes);
+    }
+  }
+  /// Where another rank put this rank's piece.
+  [[nodiscard]] const std::byte* given_by(const Task& task, int rank, std::size_t step) const {
+    const std::uint64_t at = task.first + step;
+    return (inlined ? task.channel.line(rank, at).payload : task.channel.staging(rank, at)) +
+           offset(rank, task.rank);
+  }
+
+  bool inlined;
+  std::size_t share;
+  std::size_t steps;
+};
+
+/// Scatter, also with different counts. At each step the root gives a piece for every other rank,
+/// and each takes its own. The root waits for nobody until it is a ring of steps ahead.
+///
+/// Steps: 1 when all blocks but the root's own fit into 232 bytes; else ⌈largest block / share⌉,
+/// with a share of 32 KiB / (n - 1). Bytes: the root writes n - 1 blocks once, each other rank
+/// reads one.
+struct Scatter {
+  /// `own` is this rank's block in bytes, `blocks` those of the root's input, `largest` the largest
+  /// of them, which all ranks know.
+  Scatter(Channel& channel, const Call& call, BlockMap the_blocks, std::size_t own_bytes,
+          std::size_t largest)
+      : task(channel, call),
+        blocks(std::move(the_blocks)),
+        own(own_bytes),
+        shares(task.ranks, task.item, largest),
+        steps(shares.steps),
+        gives(task.rank == call.root) {
+    if (gives) return;
+    needs_from = call.root;
+    needs_to = call.root + 1;
+  }
+
+  [[nodiscard]] bool brief() const { return shares.inlined; }
+  void give(std::size_t step) const { shares.give(task, blocks, step); }
+  void take(std::size_t step) const {
+    const std::size_t bytes = shares.piece(own, step);
+    if (bytes == 0) return;
+    std::byte* const into = task.call.output + step * shares.share;
+    if (gives) {
+      if (task.call.in_place()) return;
+      const std::size_t start = blocks.start(task.rank);
+      copy_out(into, task.call.input + start + step * shares.share, bytes, own);
+      return;
+    }
+    copy_out(into, shares.given_by(task, task.call.root, step), bytes, own);
+  }
+
+  Task task;
+  BlockMap blocks;
+  std::size_t own;
+  Shares shares;
+  std::size_t steps;
+  bool gives;
+  bool lends = false;
+  int needs_from = 0;
+  int needs_to = 0;
+};
+
+/// Scatter of equal blocks that all fit into the root's line, but for its own. Does the same as the
+/// other, and computes less: at this size that is what a call costs.
+///
+/// Steps: 1. Bytes: the root writes n - 1 blocks once, each other rank reads one.
+struct InlineScatter {
+  static bool takes(const Call& call, int ranks) {
+    return !call.variable &&
+           static_cast<std::size_t>(ranks - 1) * call.count * item_size(call.element) <=
+               kInlineBytes;
+  }
+
+  InlineScatter(Channel& channel, const Call& call)
+      : task(channel, call), block(call.count * task.item), gives(task.rank == call.root) {
+    if (gives) return;
+    needs_from = call.root;
+    needs_to = call.root + 1;
+  }
+
+  static constexpr bool brief() { return true; }
+  void give(std::size_t /*step*/) const {
+    std::byte* into = task.channel.line(task.first).payload;
+    const std::byte* from = task.call.input;
+    for (int rank = 0; rank < task.ranks; ++rank, from += block) {
+      if (rank == task.rank) continue;
+      copy_few(into, from, block);
+      into += block;
+    }
+  }
+  void take(std::size_t /*step*/) const {
+    const Call& call = task.call;
+    const auto rank = static_cast<std::size_t>(task.rank);
+    if (!gives) {
+      const std::size_t before = task.rank < call.root ? rank : rank - 1;
+      copy_few(call.output, task.channel.line(call.root, task.first).payload + before * block,
+               block);
+    } else if (!call.in_place()) {
+      copy_few(call.output, call.input + rank * block, block);
+    }
+  }
+
+  Task task;
+  std::size_t block;
+  static constexpr std::size_t steps = 1;
+  bool gives;
+  static constexpr bool lends = false;
+  int needs_from = 0;
+  int needs_to = 0;
+};
+
+}  // namespace muster::comm::collective::shared

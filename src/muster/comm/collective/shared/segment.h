@@ -1,0 +1,87 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "muster/base/result.h"
+#include "muster/comm/collective/shared/layout.h"
+#include "muster/comm/driver/driver.h"
+#include "muster/runtime/fd.h"
+
+namespace muster::comm::collective::shared {
+
+/// The memory that the ranks of a group share on one host, as one of them sees it: it may write the
+/// header and what is its own, and read the rest, so that a rank that was expelled (or is wrong)
+/// cannot damage what others have.
+///
+/// One memory file without a name, gone with its last user:
+/// header | control of each rank | staging of each rank, by channel | arena of each rank.
+/// Header, control and the staging of the first channel are reserved when it is made, the rest when
+/// a rank first needs its part: running out of memory is an error, never SIGBUS.
+class Segment : public std::enable_shared_from_this<Segment> {
+ public:
+  [[nodiscard]] static Result<FileDescriptor> create(int ranks);
+  /// Maps a segment that `create` made, for `rank` of `ranks`.
+  [[nodiscard]] static Result<std::shared_ptr<Segment>> map(FileDescriptor fd, int rank, int ranks);
+
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+  ~Segment();
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int ranks() const { return ranks_; }
+  [[nodiscard]] Header& header() const { return *header_; }
+  [[nodiscard]] RankControl& control(int rank) const;
+  [[nodiscard]] bool has_left(int rank) const {
+    return (header_->left[rank / 64].load(std::memory_order_acquire) >> (rank % 64) & 1) != 0;
+  }
+  [[nodiscard]] std::byte* staging(int rank, std::size_t channel) const;
+  /// Makes sure that this rank can write to its staging of a channel.
+  Result<void> reserve_staging(std::size_t channel);
+
+  /// Tries whether this process may read the memory of rank 0's. Once.
+  void try_reading();
+  [[nodiscard]] bool all_have_tried() const;
+  [[nodiscard]] bool ranks_can_read_each_other() const;
+  /// Reads memory of another rank's process. False when its process is gone.
+  [[nodiscard]] Result<bool> read(int rank, std::uint64_t address, std::span<std::byte> into) const;
+
+  /// Zeroed memory of this rank that the others can read. Goes back when its owner is gone.
+  [[nodiscard]] Result<WritableBuffer> allocate(std::size_t bytes);
+  /// Where `data` lies in this rank's arena; nothing when it does not lie in it as a whole.
+  [[nodiscard]] std::optional<std::uint64_t> arena_offset(const std::byte* data,
+                                                          std::size_t bytes) const;
+  /// Another rank's memory at such an offset; null when it cannot be mapped.
+  [[nodiscard]] const std::byte* arena(int rank, std::uint64_t offset);
+
+ private:
+  struct Free {
+    std::size_t offset;
+    std::size_t bytes;
+  };
+
+  Segment(FileDescriptor fd, int rank, int ranks)
+      : fd_(std::move(fd)), rank_(rank), ranks_(ranks) {}
+  Result<void> map_all();
+  Result<std::byte*> map_arena(int rank);
+  void release(std::size_t offset, std::size_t bytes);
+
+  FileDescriptor fd_;
+  int rank_;
+  int ranks_;
+  std::byte* base_ = nullptr;
+  std::size_t mapped_ = 0;
+  Header* header_ = nullptr;
+  std::uint64_t proof_ = 0;  // see Owner
+  std::mutex mutex_;
+  std::vector<bool> reserved_ = std::vector<bool>(kChannels);  // guarded by mutex_
+  std::vector<Free> free_;                                     // guarded by mutex_, by offset
+  std::vector<std::atomic<std::byte*>> arenas_;                // by rank; null until it is used
+};
+
+}  // namespace muster::comm::collective::shared

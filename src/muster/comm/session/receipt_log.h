@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+
+#include "muster/base/name.h"
+#include "muster/comm/driver/driver.h"
+#include "muster/comm/message/ids.h"
+
+namespace muster::comm {
+
+/// Notifications that still wait for their receipt although the session table has forgotten them:
+/// one bit each, in blocks of `kSessions` with one peer, a line of the cache each. Most programs
+/// never ask for these receipts, so it has to be cheap and bounded: the oldest of `kMostBlocks`
+/// goes first. Not thread-safe.
+class ReceiptLog {
+ public:
+  static constexpr std::size_t kSessions = 512;
+  static constexpr std::size_t kMostBlocks = std::size_t{1} << 14;
+  /// Of so many lost peers, the last ones, it is known what they owed; of fewer if that is much.
+  static constexpr std::size_t kMostLost = 64;
+
+  void add(const SessionId& session, PeerId peer);
+  /// The receipt has come.
+  void settle(const SessionId& session, PeerId peer);
+  /// The peer is gone: what it owes will not come.
+  void lose(PeerId peer, const Name& name);
+  [[nodiscard]] bool has_lost() const { return !lost_.empty(); }
+  /// Who owed a receipt of this session that will not come; each is told once.
+  [[nodiscard]] std::optional<Name> take_lost(const SessionId& session);
+
+  [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
+
+ private:
+  struct Place {
+    InstanceId origin;
+    std::uint64_t block;  // the session's number / kSessions
+    PeerId peer;
+    bool operator==(const Place&) const = default;
+  };
+  struct PlaceHash {
+    std::size_t operator()(const Place& place) const noexcept;
+  };
+  struct Block {
+    std::array<std::uint64_t, kSessions / 64> words{};
+
+    [[nodiscard]] std::uint64_t& word_of(const SessionId& session) {
+      return words[session.number % kSessions / 64];
+    }
+  };
+  using Blocks = std::unordered_map<Place, Block, PlaceHash>;
+  struct Lost {
+    Name name;
+    PeerId peer;
+    Blocks blocks;
+  };
+
+  static Place place_of(const SessionId& session, PeerId peer) {
+    return {session.origin, session.number / kSessions, peer};
+  }
+  static std::uint64_t bit_of(const SessionId& session) {
+    return std::uint64_t{1} << (session.number % 64);
+  }
+
+  Blocks blocks_;
+  std::deque<Place> order_;  // of blocks_, oldest first
+  Place last_place_{};       // where `add` was last, mostly the next one too
+  Block* last_block_ = nullptr;
+  std::deque<Lost> lost_;
+  std::size_t lost_blocks_ = 0;
+};
+
+}  // namespace muster::comm

@@ -1,0 +1,58 @@
+#include "muster/comm/session/receipt_log.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::comm {
+namespace {
+
+const PeerId kA(0);
+const PeerId kB(1);
+
+SessionId session(std::uint64_t number) { return {InstanceId(1), number}; }
+
+TEST(ReceiptLog, TellsOnceWhoOwedAReceiptThatWillNotCome) {
+  ReceiptLog log;
+  for (std::uint64_t i = 0; i < 1000; ++i) log.add(session(i), i % 2 == 0 ? kA : kB);
+  log.settle(session(10), kA);
+  EXPECT_EQ(log.take_lost(session(12)), std::nullopt) << "it may still come";
+  log.lose(kA, "a");
+  EXPECT_EQ(log.take_lost(session(10)), std::nullopt) << "it came";
+  EXPECT_EQ(log.take_lost(session(11)), std::nullopt) << "b may still send it";
+  EXPECT_EQ(log.take_lost(session(12)), Name("a"));
+  EXPECT_EQ(log.take_lost(session(12)), std::nullopt);
+}
+
+TEST(ReceiptLog, KeepsApartWhatAPeerOwesAfterItCameBack) {
+  ReceiptLog log;
+  log.add(session(1), kA);
+  log.lose(kA, "a");
+  log.add(session(2), kA);
+  EXPECT_EQ(log.take_lost(session(2)), std::nullopt);
+  EXPECT_EQ(log.take_lost(session(1)), Name("a"));
+}
+
+TEST(ReceiptLog, NamesEachOfThoseWhoOweReceiptsOfABroadcast) {
+  ReceiptLog log;
+  log.add(session(1), kA);
+  log.add(session(1), kB);
+  log.lose(kA, "a");
+  log.lose(kB, "b");
+  EXPECT_EQ(log.take_lost(session(1)), Name("a"));
+  EXPECT_EQ(log.take_lost(session(1)), Name("b"));
+  EXPECT_EQ(log.take_lost(session(1)), std::nullopt);
+}
+
+TEST(ReceiptLog, StaysSmallWhenNobodyEverSendsReceipts) {
+  ReceiptLog log;
+  const std::uint64_t count = ReceiptLog::kSessions * (ReceiptLog::kMostBlocks + 1000);
+  for (std::uint64_t i = 0; i < count; ++i) log.add(session(i), kA);
+  EXPECT_EQ(log.blocks(), ReceiptLog::kMostBlocks);
+  log.lose(kA, "a");
+  EXPECT_EQ(log.blocks(), 0u);
+  EXPECT_EQ(log.take_lost(session(0)), std::nullopt) << "long forgotten";
+  EXPECT_EQ(log.take_lost(session(count - 1)), Name("a"));
+  EXPECT_EQ(log.take_lost(session(count / 2)), Name("a"));
+}
+
+}  // namespace
+}  // namespace muster::comm
