@@ -1,6 +1,6 @@
 #include "muster/net/errc.h"
 
-#include <string>
+#include "muster/base/error_category.h"
 
 namespace muster::net {
 namespace {
@@ -13,22 +13,16 @@ const char* text(Errc errc) {
     case Errc::protocol: return "the server broke the protocol";
     case Errc::server_error: return "the server answered with an error";
     case Errc::invalid_address: return "the address cannot be read";
+    case Errc::closed: return "the connection was closed";
+    case Errc::too_large: return "the message is too large";
   }
   return "unknown network error";
 }
 
-class Category final : public std::error_category {
- public:
-  [[nodiscard]] const char* name() const noexcept override { return "muster.net"; }
-  [[nodiscard]] std::string message(int value) const override {
-    return text(static_cast<Errc>(value));
-  }
-};
-
 }  // namespace
 
 std::error_code make_error_code(Errc errc) {
-  static const Category category;
+  static const ErrorCategory<Errc> category("muster.net", text);
   return {static_cast<int>(errc), category};
 }
 

@@ -12,6 +12,8 @@ enum class Errc {
   protocol,         ///< the answer is not what the protocol allows
   server_error,     ///< the server answered with an error
   invalid_address,  ///< an address that cannot be read
+  closed,           ///< the other end, or we, ended it as agreed
+  too_large,        ///< more bytes than may be
 };
 
 std::error_code make_error_code(Errc errc);

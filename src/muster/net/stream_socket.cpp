@@ -18,7 +18,7 @@
 namespace muster::net {
 namespace {
 
-tl::unexpected<Error> broken(int error, std::string_view doing) {
+tl::unexpected<Error> cannot(int error, std::string_view doing) {
   return fail(Errc::unreachable, system_error(error, doing).message());
 }
 
@@ -35,35 +35,90 @@ Result<void> wait_for(const FileDescriptor& socket, short events, TimePoint dead
 Result<FileDescriptor> connect_to(int family, const sockaddr* address, socklen_t length,
                                   TimePoint deadline, const std::string& doing) {
   FileDescriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket) return broken(errno, doing);
+  if (!socket) return cannot(errno, doing);
   if (::connect(socket.get(), address, length) == 0) return socket;
   // A unix socket whose queue is full answers EAGAIN and cannot be waited for.
-  if (errno != EINPROGRESS) return broken(errno, doing);
+  if (errno != EINPROGRESS) return cannot(errno, doing);
   if (const auto ready = wait_for(socket, POLLOUT, deadline, doing); !ready)
     return fail(ready.error());
   int error = 0;
   socklen_t size = sizeof error;
   ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) return broken(error, doing);
+  if (error != 0) return cannot(error, doing);
+  return socket;
+}
+
+using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+Result<Addresses> look_up(const std::string& host, std::uint16_t port, int flags,
+                          std::string_view doing) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (error != 0)
+    return fail(Errc::unreachable, fmt::format("{}: {}", doing, ::gai_strerror(error)));
+  return Addresses(found, ::freeaddrinfo);
+}
+
+Result<FileDescriptor> listen_at(const addrinfo& address, std::string_view doing) {
+  FileDescriptor socket(::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return cannot(errno, doing);
+  const int on = 1;
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0 ||
+      ::listen(socket.get(), SOMAXCONN) != 0) {
+    return cannot(errno, doing);
+  }
   return socket;
 }
 
 }  // namespace
 
+Result<FileDescriptor> listen_tcp(const std::string& host, std::uint16_t port) {
+  const std::string doing = fmt::format("listen on {}:{}", host, port);
+  const auto addresses = look_up(host, port, AI_PASSIVE, doing);
+  if (!addresses) return fail(addresses.error());
+  Result<FileDescriptor> socket =
+      fail(Errc::unreachable, fmt::format("{}: the name has no address", doing));
+  for (const addrinfo* a = addresses->get(); a != nullptr && !socket; a = a->ai_next)
+    socket = listen_at(*a, doing);
+  return socket;
+}
+
+std::uint16_t local_port(const FileDescriptor& socket) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length);
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                   : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+std::string peer_text(const FileDescriptor& socket) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
+      ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host.data(), host.size(),
+                    port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return {};
+  }
+  const char* form = address.ss_family == AF_INET6 ? "[{}]:{}" : "{}:{}";
+  return fmt::format(fmt::runtime(form), host.data(), port.data());
+}
+
 Result<FileDescriptor> connect_tcp(const std::string& host, std::uint16_t port,
                                    TimePoint deadline) {
   const std::string doing = fmt::format("connect to {}:{}", host, port);
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (error != 0)
-    return fail(Errc::unreachable, fmt::format("{}: {}", doing, ::gai_strerror(error)));
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, ::freeaddrinfo);
+  const auto addresses = look_up(host, port, 0, doing);
+  if (!addresses) return fail(addresses.error());
   Result<FileDescriptor> socket =
       fail(Errc::unreachable, fmt::format("{}: the name has no address", doing));
-  for (const addrinfo* a = found; a != nullptr && !socket; a = a->ai_next) {
+  for (const addrinfo* a = addresses->get(); a != nullptr && !socket; a = a->ai_next) {
     socket = connect_to(a->ai_family, a->ai_addr, a->ai_addrlen, deadline, doing);
   }
   const int on = 1;
@@ -75,7 +130,7 @@ Result<FileDescriptor> connect_unix(const std::string& path, TimePoint deadline)
   const std::string doing = fmt::format("connect to '{}'", path);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return broken(ENAMETOOLONG, doing);
+  if (path.size() >= sizeof address.sun_path) return cannot(ENAMETOOLONG, doing);
   std::memcpy(address.sun_path, path.data(), path.size());
   return connect_to(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address, deadline,
                     doing);
@@ -90,7 +145,7 @@ Result<void> send_all(const FileDescriptor& socket, std::string_view bytes, Time
       if (const auto ready = wait_for(socket, POLLOUT, deadline, "send"); !ready)
         return fail(ready.error());
     } else if (errno != EINTR) {
-      return broken(errno, "send");
+      return cannot(errno, "send");
     }
   }
   return {};
@@ -106,7 +161,7 @@ Result<std::size_t> receive_some(const FileDescriptor& socket, std::span<char> i
       if (const auto ready = wait_for(socket, POLLIN, deadline, "receive"); !ready)
         return fail(ready.error());
     } else if (errno != EINTR) {
-      return broken(errno, "receive");
+      return cannot(errno, "receive");
     }
   }
 }

@@ -1,17 +1,22 @@
 #include "muster/net/redis/redis_connection.h"
 
 #include <array>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
 
+#include "muster/base/clock.h"
 #include "muster/net/errc.h"
 #include "muster/net/stream_socket.h"
 
 namespace muster::net {
 namespace {
+
+constexpr std::chrono::milliseconds kAskAgainAfter{5};
 
 std::string format(std::span<const std::string_view> words) {
   std::string text = fmt::format("*{}\r\n", words.size());
@@ -113,10 +118,16 @@ Result<RedisReply> RedisConnection::receive(TimePoint deadline) {
 
 Result<RedisReply> RedisConnection::call(std::span<const std::string_view> words,
                                          TimePoint deadline) {
-  if (auto sent = send(words, deadline); !sent) return fail(sent.error());
-  auto reply = receive(deadline);
-  if (reply && reply->kind == RedisReply::Kind::error) return refused(words.front(), reply->text);
-  return reply;
+  for (;;) {
+    if (auto sent = send(words, deadline); !sent) return fail(sent.error());
+    auto reply = receive(deadline);
+    if (!reply || reply->kind != RedisReply::Kind::error) return reply;
+    // A server that was started just now reads its data first.
+    const bool soon = reply->text.starts_with("LOADING");
+    if (!soon || SteadyClock().now() + kAskAgainAfter >= deadline)
+      return refused(words.front(), reply->text);
+    std::this_thread::sleep_for(kAskAgainAfter);
+  }
 }
 
 }  // namespace muster::net
