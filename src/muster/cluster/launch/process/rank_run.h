@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "muster/base/result.h"
+#include "muster/cluster/launch/process/exit_record.h"
+
+namespace muster::cluster {
+
+struct RankRunOptions {
+  unsigned ranks = 1;
+  std::vector<std::string> command{};
+  std::vector<std::string> environment{};  ///< "NAME=value", beside our own
+  std::string discovery{};  ///< where ranks find each other; a folder of this host when empty
+  std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< from SIGTERM to SIGKILL
+};
+
+enum class RankStream { out, err };
+
+/// What a rank printed, as it comes; an empty piece is the end of the stream.
+using RankOutput = std::function<void(unsigned rank, RankStream stream, std::string_view piece)>;
+
+struct RankRunResult {
+  int exit_code = 0;  ///< of the rank that failed first, 128 and the signal if one ended it
+  std::optional<unsigned> failed_rank{};
+  ExitRecord record{};  ///< of that rank
+};
+
+/// Runs a program as the ranks of a fresh group on this host until all have ended. When one fails,
+/// the others are ended. Signals that end programs, and SIGUSR1 and SIGUSR2, go to all ranks while
+/// it runs; a second SIGINT ends them for good. Nothing outlives it, however it ends. The failure
+/// of the first start is an error. To be called from the main thread.
+[[nodiscard]] Result<RankRunResult> run_ranks(const RankRunOptions& options,
+                                              const RankOutput& output);
+
+}  // namespace muster::cluster

@@ -1,0 +1,152 @@
+#include "muster/cluster/launch/process/rank_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <signal.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "muster/base/clock.h"
+#include "muster/runtime/process_life.h"
+#include "tests/support/child.h"
+#include "tests/support/temp_dir.h"
+
+namespace muster::cluster {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+struct Outcome {
+  RankRunResult result;
+  std::map<unsigned, std::string> out;
+  std::map<unsigned, std::string> err;
+};
+
+Outcome run_shell(unsigned ranks, const std::string& script) {
+  Outcome outcome;
+  const auto result =
+      run_ranks({.ranks = ranks, .command = {"/bin/sh", "-c", script}, .grace = seconds(2)},
+                [&](unsigned rank, RankStream stream, std::string_view piece) {
+                  (stream == RankStream::out ? outcome.out : outcome.err)[rank] += piece;
+                });
+  EXPECT_TRUE(result) << result.error().message();
+  if (result) outcome.result = *result;
+  return outcome;
+}
+
+// Waits for a file with a whole line, and returns the number in it.
+pid_t await_pid(const std::filesystem::path& file) {
+  const TimePoint deadline = SteadyClock().now() + seconds(10);
+  while (SteadyClock().now() < deadline) {
+    std::ifstream stream(file);
+    std::string line;
+    if (std::getline(stream, line) && !stream.eof()) return std::stoi(line);
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+  ADD_FAILURE() << file << " does not come";
+  return -1;
+}
+
+bool goes_away(pid_t pid) {
+  const TimePoint deadline = SteadyClock().now() + seconds(10);
+  while (process_runs(pid, process_start(pid)) && SteadyClock().now() < deadline) {
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+  return !process_runs(pid, process_start(pid));
+}
+
+TEST(RankRun, GivesEachRankItsPlace) {
+  const Outcome outcome =
+      run_shell(3, "echo $MUSTER_RANK of $MUSTER_SIZE in $MUSTER_GROUP; echo $COMPONENT_NAME >&2");
+  EXPECT_EQ(outcome.result.exit_code, 0);
+  ASSERT_EQ(outcome.out.size(), 3u);
+  EXPECT_THAT(outcome.out.at(0), HasSubstr("0 of 3 in run-"));
+  EXPECT_THAT(outcome.out.at(2), HasSubstr("2 of 3 in run-"));
+  EXPECT_EQ(outcome.err.at(1), "rank_1\n");
+  EXPECT_EQ(outcome.out.at(0).substr(1), outcome.out.at(2).substr(1));
+}
+
+TEST(RankRun, EndsAllRanksWhenOneFails) {
+  const Outcome outcome = run_shell(3, "[ $MUSTER_RANK = 1 ] && exit 7; exec sleep 1000");
+  EXPECT_EQ(outcome.result.exit_code, 7);
+  EXPECT_EQ(outcome.result.failed_rank, 1u);
+}
+
+TEST(RankRun, TellsTheSignalAsAShellDoes) {
+  const Outcome outcome = run_shell(2, "[ $MUSTER_RANK = 0 ] && kill -SEGV $$; exec sleep 1000");
+  EXPECT_EQ(outcome.result.exit_code, 128 + SIGSEGV);
+  EXPECT_EQ(outcome.result.record.description(), "signal 11 (SIGSEGV)");
+}
+
+TEST(RankRun, SaysThatThereIsNoSuchProgram) {
+  const auto result = run_ranks({.ranks = 2, .command = {"no-such-program"}},
+                                [](unsigned, RankStream, std::string_view) {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exit_code, 127);
+  EXPECT_THAT(result->record.description(), HasSubstr("no-such-program"));
+}
+
+TEST(RankRun, LosesNoOutput) {
+  const Outcome outcome = run_shell(2, "yes x | head -c 1000000");
+  EXPECT_EQ(outcome.out.at(0).size(), 1'000'000u);
+  EXPECT_EQ(outcome.out.at(1).size(), 1'000'000u);
+}
+
+class RankRunProcess : public testing::Test {
+ protected:
+  // `muster run` as a process of its own, whose ranks write their pids to files and stay.
+  std::unique_ptr<test::Child> start(const std::string& before) {
+    const std::string script = before + "echo $$ > " + folder_.path().string() + "/$MUSTER_RANK; " +
+                               "while :; do sleep 0.01; done";
+    return std::make_unique<test::Child>(
+        [script] { ::_exit(run_shell(2, script).result.exit_code); });
+  }
+  std::vector<pid_t> ranks() {
+    return {await_pid(folder_.path() / "0"), await_pid(folder_.path() / "1")};
+  }
+
+  test::TempDir folder_;
+};
+
+TEST_F(RankRunProcess, PassesSignalsOn) {
+  const auto run = start("trap 'exit 9' USR1; ");
+  const auto pids = ranks();
+  run->signal(SIGUSR1);
+  EXPECT_EQ(run->wait(), 9);
+  EXPECT_TRUE(std::ranges::all_of(pids, goes_away));
+}
+
+TEST_F(RankRunProcess, EndsByAnInterrupt) {
+  const auto run = start("");
+  const auto pids = ranks();
+  run->signal(SIGINT);
+  EXPECT_EQ(run->wait(), 128 + SIGINT);
+  EXPECT_TRUE(std::ranges::all_of(pids, goes_away));
+}
+
+TEST_F(RankRunProcess, EndsRanksThatIgnoreAnInterrupt) {
+  const auto run = start("trap '' INT; ");
+  const auto pids = ranks();
+  run->signal(SIGINT);
+  EXPECT_EQ(run->wait(), 128 + SIGTERM);
+  EXPECT_TRUE(std::ranges::all_of(pids, goes_away));
+}
+
+TEST_F(RankRunProcess, LeavesNothingBehindWhenItIsKilled) {
+  const auto run = start("");
+  const auto pids = ranks();
+  run->kill();
+  EXPECT_TRUE(std::ranges::all_of(pids, goes_away));
+}
+
+}  // namespace
+}  // namespace muster::cluster
