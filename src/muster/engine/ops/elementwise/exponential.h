@@ -1,0 +1,9 @@
+#pragma once
+
+#include "muster/engine/graph/operator.h"
+
+namespace muster::engine {
+
+void register_exponential(Registry& registry);
+
+}  // namespace muster::engine

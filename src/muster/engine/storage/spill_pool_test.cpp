@@ -1,0 +1,96 @@
+#include "muster/engine/storage/spill_pool.h"
+
+#include <future>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "muster/engine/storage/errc.h"
+#include "muster/engine/storage/storage_testing.h"
+
+namespace muster::engine {
+namespace {
+
+constexpr ChunkKey kKey{3, 17};
+
+std::future<Result<SpillFile>> write(SpillPool& pool, ChunkKey key, ByteSpan bytes) {
+  auto promise = std::make_shared<std::promise<Result<SpillFile>>>();
+  pool.write(key, bytes,
+             [promise](Result<SpillFile> done) { promise->set_value(std::move(done)); });
+  return promise->get_future();
+}
+
+TEST(SpillPool, UsesAllDirectories) {
+  const TestFolder folder;
+  const auto pool = SpillPool::open({.directories = {folder.path("a"), folder.path("b")}}).value();
+  const auto bytes = test_bytes(kKey, 1000);
+  std::set<std::size_t> lanes;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const auto file = write(*pool, {3, i}, bytes).get().value();
+    lanes.insert(file.lane);
+    std::vector<std::byte> back(bytes.size());
+    ASSERT_TRUE(pool->read(file, {3, i}, back));
+    EXPECT_TRUE(same(back, bytes));
+    pool->remove(file);
+  }
+  EXPECT_EQ(lanes.size(), 2u);
+  EXPECT_TRUE(folder.chunk_files().empty());
+}
+
+TEST(SpillPool, GoesOnWithTheOtherDirectoriesWhenOneRefuses) {
+  const TestFolder folder;
+  const auto pool = SpillPool::open({.directories = {folder.path("a"), folder.path("b")}}).value();
+  std::filesystem::remove_all(folder.path("a"));
+  const auto bytes = test_bytes(kKey, 1000);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const auto file = write(*pool, {3, i}, bytes).get();
+    ASSERT_TRUE(file) << file.error().message();
+    EXPECT_EQ(file->lane, 1u);
+  }
+}
+
+TEST(SpillPool, NamesEveryDirectoryWhenAllRefuse) {
+  const TestFolder folder;
+  const auto pool = SpillPool::open({.directories = {folder.path("a"), folder.path("b")}}).value();
+  std::filesystem::remove_all(folder.path("a"));
+  std::filesystem::remove_all(folder.path("b"));
+  const auto bytes = test_bytes(kKey, 1000);
+  const auto file = write(*pool, kKey, bytes).get();
+  ASSERT_FALSE(file);
+  EXPECT_TRUE(file.error().is(StorageErrc::spill_failed));
+  EXPECT_NE(file.error().message().find(folder.path("a")), std::string::npos);
+  EXPECT_NE(file.error().message().find(folder.path("b")), std::string::npos);
+}
+
+TEST(SpillPool, WritesInParallelWithoutLocks) {
+  const TestFolder folder;
+  const auto pool =
+      SpillPool::open({.directories = {folder.path("a")}, .lock_free_file_io = true}).value();
+  const auto bytes = test_bytes(kKey, 100'000);
+  std::vector<std::future<Result<SpillFile>>> files;
+  for (std::uint64_t i = 0; i < 20; ++i) files.push_back(write(*pool, {3, i}, bytes));
+  for (auto& file : files) EXPECT_TRUE(file.get());
+  EXPECT_EQ(folder.chunk_files().size(), 20u);
+}
+
+TEST(SpillPool, AnswersEveryWriteWhenItIsStopped) {
+  const TestFolder folder;
+  const auto pool = SpillPool::open({.directories = {folder.path("a")}}).value();
+  const auto bytes = test_bytes(kKey, 100'000);
+  std::vector<std::future<Result<SpillFile>>> files;
+  for (std::uint64_t i = 0; i < 20; ++i) files.push_back(write(*pool, {3, i}, bytes));
+  pool->stop();
+  files.push_back(write(*pool, {3, 99}, bytes));
+  for (auto& file : files) {
+    const auto done = file.get();
+    EXPECT_TRUE(done || done.error().is(StorageErrc::closed));
+  }
+  EXPECT_TRUE(folder.files().empty());
+}
+
+TEST(SpillPool, RefusesAParallelismOfNothing) {
+  EXPECT_TRUE(SpillPool::open({.io_parallelism = 0}).error().is(StorageErrc::invalid));
+}
+
+}  // namespace
+}  // namespace muster::engine
