@@ -1,0 +1,46 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace muster::service {
+
+/// What a worker did since it started. Thread-safe.
+struct WorkerCounters {
+  std::atomic<std::uint64_t> tasks_finished = 0;
+  std::atomic<std::uint64_t> tasks_failed = 0;
+  std::atomic<std::uint64_t> tasks_cancelled = 0;
+  std::atomic<std::uint64_t> task_nanoseconds = 0;
+  std::atomic<std::uint64_t> output_bytes = 0;
+  std::atomic<std::uint64_t> outputs_copied = 0;  ///< not made where they stay
+  std::atomic<std::uint64_t> chunks_fetched = 0;
+  std::atomic<std::uint64_t> bytes_fetched = 0;
+  std::atomic<std::uint64_t> fetches_failed = 0;  ///< chunks
+  std::atomic<std::uint64_t> chunks_served = 0;
+  std::atomic<std::uint64_t> bytes_served = 0;
+  std::atomic<std::uint64_t> chunks_uploaded = 0;
+  std::atomic<std::uint64_t> bytes_uploaded = 0;
+  std::atomic<std::uint64_t> registrations = 0;
+  /// Now: copies of chunks beside the store, that wait for room there or found none. They are the
+  /// worker's memory as well, so fewer tasks begin meanwhile.
+  std::atomic<std::uint64_t> heap_bytes = 0;
+};
+
+/// Bytes on the heap that are counted while it lives.
+class HeapBytes {
+ public:
+  HeapBytes(WorkerCounters& counters, std::size_t bytes)
+      : counted_(&counters.heap_bytes), bytes_(bytes) {
+    *counted_ += bytes_;
+  }
+  HeapBytes(const HeapBytes&) = delete;
+  HeapBytes& operator=(const HeapBytes&) = delete;
+  ~HeapBytes() { *counted_ -= bytes_; }
+
+ private:
+  std::atomic<std::uint64_t>* counted_;  ///< the worker's, which outlives all chunks
+  std::uint64_t bytes_;
+};
+
+}  // namespace muster::service
