@@ -1,5 +1,26 @@
+#include <cstdlib>
 #include <iostream>
+#include <string_view>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "muster/cli/cli.h"
 
-int main(int argc, char** argv) { return muster::cli::run(argc, argv, std::cout, std::cerr); }
+namespace {
+
+bool wants_colour() {
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
+  return ::isatty(STDOUT_FILENO) == 1 && !dumb && std::getenv("NO_COLOR") == nullptr;
+}
+
+std::size_t terminal_rows() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return muster::cli::run(argc, argv, {std::cout, std::cerr, wants_colour(), terminal_rows});
+}

@@ -1,51 +1,38 @@
 #include "muster/cli/cli.h"
 
-#include <initializer_list>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "muster/cli/cli_testing.h"
 
 namespace muster::cli {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-struct Outcome {
-  int status;
-  std::string out;
-  std::string err;
-};
-
-Outcome run_with(std::initializer_list<const char*> arguments) {
-  std::vector<const char*> argv = {"muster"};
-  argv.insert(argv.end(), arguments);
-  std::ostringstream out;
-  std::ostringstream err;
-  const int status = run(static_cast<int>(argv.size()), argv.data(), out, err);
-  return {status, out.str(), err.str()};
-}
-
 TEST(Cli, HelpListsTheCommands) {
   const Outcome outcome = run_with({"--help"});
-  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.status, kDone);
   EXPECT_THAT(outcome.out, HasSubstr("version"));
   EXPECT_THAT(outcome.err, IsEmpty());
 }
 
-TEST(Cli, RunsACommand) {
-  const Outcome outcome = run_with({"version"});
-  EXPECT_EQ(outcome.status, 0);
-  EXPECT_THAT(outcome.out, HasSubstr("compiler"));
+TEST(Cli, HelpHasExamples) {
+  EXPECT_THAT(run_with({"--help"}).out, HasSubstr("Examples:\n  muster run"));
 }
 
-TEST(Cli, PassesOptionsToTheCommand) {
-  const Outcome outcome = run_with({"version", "-o", "json"});
-  EXPECT_EQ(outcome.status, 0);
-  EXPECT_THAT(outcome.out, HasSubstr(R"("compiler":)"));
+TEST(Cli, HelpOfACommandHasExamples) {
+  const Outcome outcome = run_with({"version", "--help"});
+  EXPECT_EQ(outcome.status, kDone);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("Examples:"), HasSubstr("muster version -o json")));
+}
+
+TEST(Cli, RunsACommand) {
+  const Outcome outcome = run_with({"version"});
+  EXPECT_EQ(outcome.status, kDone);
+  EXPECT_THAT(outcome.out, HasSubstr("compiler"));
 }
 
 TEST(Cli, SuggestsACommandForAMistypedOne) {
@@ -55,17 +42,30 @@ TEST(Cli, SuggestsACommandForAMistypedOne) {
   EXPECT_THAT(outcome.out, IsEmpty());
 }
 
-TEST(Cli, RefusesAnUnknownOption) {
-  const Outcome outcome = run_with({"version", "--colour"});
+TEST(Cli, SuggestsAnOptionForAMistypedOne) {
+  const Outcome outcome = run_with({"version", "--outptu", "json"});
   EXPECT_EQ(outcome.status, kUsageError);
-  EXPECT_THAT(outcome.err, HasSubstr("--colour"));
+  EXPECT_THAT(outcome.err, HasSubstr("muster version: unknown option '--outptu'; did you mean "
+                                     "'--output'?"));
 }
 
 TEST(Cli, RefusesAnUnknownOutputFormat) {
-  EXPECT_EQ(run_with({"version", "-o", "xml"}).status, kUsageError);
+  const Outcome outcome = run_with({"version", "-o", "xml"});
+  EXPECT_EQ(outcome.status, kUsageError);
+  EXPECT_THAT(outcome.err, HasSubstr("xml"));
 }
 
-TEST(Cli, RefusesToRunWithoutACommand) { EXPECT_EQ(run_with({}).status, kUsageError); }
+TEST(Cli, ShowsHelpWithoutACommand) {
+  const Outcome outcome = run_with({});
+  EXPECT_EQ(outcome.status, kUsageError);
+  EXPECT_THAT(outcome.err, HasSubstr("version"));
+}
+
+TEST(Cli, VersionFlagPrintsTheVersionOnly) {
+  const Outcome outcome = run_with({"--version"});
+  EXPECT_EQ(outcome.status, kDone);
+  EXPECT_THAT(outcome.out, testing::MatchesRegex("[0-9.]+\n"));
+}
 
 }  // namespace
 }  // namespace muster::cli

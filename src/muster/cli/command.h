@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <iosfwd>
 #include <string_view>
@@ -14,17 +15,24 @@ namespace muster::cli {
 struct Io {
   std::ostream& out;
   std::ostream& err;
+  bool colour = false;              ///< somebody looks at `out` on a terminal
+  std::size_t (*rows)() = nullptr;  ///< how many lines that terminal has now; 0 if it does not say
 };
 
-/// What a command does once its options are parsed; returns the exit status.
+/// What a command does once its options are parsed; returns the exit status. May throw UsageError.
 using Action = std::function<int()>;
 
 /// One row of the command list in commands.cpp.
 struct Command {
-  std::string_view name;
+  /// The words that call it: "version", "process job start". A row for each group ("process",
+  /// "process job") stands before the rows in it.
+  std::string_view path;
   std::string_view summary;
-  /// Declares the options on `parser` and returns the action that reads them.
+  /// For --help and the reference: command lines, each with a comment after '#' or none.
+  std::string_view examples;
+  /// Declares the options on `parser` and returns the action that reads them. Null for a group.
   Action (*set_up)(CLI::App& parser, Io io);
+  bool hidden = false;  ///< not in --help, the reference or completions
 };
 
 }  // namespace muster::cli

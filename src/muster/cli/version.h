@@ -16,9 +16,6 @@ struct VersionInfo {
 /// What this build is made of.
 VersionInfo version_info();
 
-std::string version_text(const VersionInfo& info);
-std::string version_json(const VersionInfo& info);
-
 Action set_up_version(CLI::App& parser, Io io);
 
 }  // namespace muster::cli

@@ -4,28 +4,25 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "muster/cli/cli_testing.h"
 #include "muster/version.h"
 
 namespace muster::cli {
 namespace {
 
-const VersionInfo kInfo = {
-    .version = "1.2.3", .compiler = "gcc 12.2.0", .drivers = {"inproc", "zmq"}};
+using testing::HasSubstr;
 
-TEST(Version, TextShowsOneFactPerLine) {
-  EXPECT_EQ(version_text(kInfo), "muster   1.2.3\ncompiler gcc 12.2.0\ndrivers  inproc zmq\n");
-}
-
-TEST(Version, TextSaysNoneWithoutDrivers) {
-  EXPECT_THAT(version_text({.version = "1", .compiler = "gcc", .drivers = {}}),
-              testing::HasSubstr("drivers  none"));
+TEST(Version, ShowsOneFactPerLine) {
+  const Outcome outcome = run_with({"version"});
+  EXPECT_EQ(outcome.status, kDone);
+  EXPECT_THAT(outcome.out, HasSubstr("muster   " + std::string(kVersion) + "\ncompiler "));
 }
 
 TEST(Version, JsonHoldsTheSameFacts) {
-  const auto document = nlohmann::json::parse(version_json(kInfo));
-  EXPECT_EQ(document["version"], "1.2.3");
-  EXPECT_EQ(document["compiler"], "gcc 12.2.0");
-  EXPECT_EQ(document["drivers"], (nlohmann::json{"inproc", "zmq"}));
+  const auto document = nlohmann::json::parse(run_with({"version", "-o", "json"}).out);
+  EXPECT_EQ(document["version"], kVersion);
+  EXPECT_EQ(document["compiler"], version_info().compiler);
+  EXPECT_EQ(document["drivers"], version_info().drivers);
 }
 
 TEST(Version, InfoNamesTheDriversOfThisBuild) {

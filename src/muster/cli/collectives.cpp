@@ -1,0 +1,97 @@
+#include "muster/cli/collectives.h"
+
+#include <limits>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "muster/cli/cli.h"
+#include "muster/cli/failure.h"
+#include "muster/cli/output.h"
+
+namespace muster::cli {
+namespace {
+
+using namespace comm::collective;
+
+constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
+
+std::string bytes_text(std::size_t bytes) {
+  if (bytes == kNoEnd) return "";
+  constexpr std::string_view kUnits[] = {"", "k", "M", "G"};
+  std::size_t unit = 0;
+  for (; unit < 3 && bytes != 0 && bytes % 1024 == 0; ++unit) bytes /= 1024;
+  return fmt::format("{}{}", bytes, kUnits[unit]);
+}
+
+std::string range_text(const ChoiceTable& table, std::size_t row) {
+  return bytes_text(table.rows()[row].from) + "-" + bytes_text(table.end_of(row));
+}
+
+/// Calls `line(operation, layout, range, algorithm)` for every line of the table.
+template <class Line>
+void for_each_line(const ChoiceTable& table, Line&& line) {
+  for (std::size_t i = 0; i < table.rows().size(); ++i) {
+    const ChoiceRow& row = table.rows()[i];
+    line(name(row.operation), name(row.layout), range_text(table, i), *row.algorithm);
+  }
+}
+
+}  // namespace
+
+std::string collectives_text(const ChoiceTable& table, bool colour) {
+  Table lines({"OPERATION", "RANKS", "BYTES", "ALGORITHM", "STEPS"});
+  for_each_line(table, [&](auto operation, auto layout, const auto& range, const auto& algorithm) {
+    lines.add({std::string(operation), std::string(layout), range, std::string(algorithm.name),
+               std::string(algorithm.summary)});
+  });
+  return lines.text(colour) +
+         "\nflat: one rank on each host; mixed: several hosts, some with several ranks. Ranks that "
+         "are all on one\n"
+         "host use shared memory directly. Change it with "
+         "MUSTER_COLLECTIVES=operation:bytes:algorithm,…\n";
+}
+
+std::string collectives_markdown(const ChoiceTable& table) {
+  std::string text =
+      "| operation | ranks | bytes | algorithm | steps, for n ranks and m bytes |\n"
+      "| --- | --- | --- | --- | --- |\n";
+  for_each_line(table, [&](auto operation, auto layout, const auto& range, const auto& algorithm) {
+    text += fmt::format("| `{}` | {} | {} | `{}` | {} |\n", operation, layout, range,
+                        algorithm.name, algorithm.summary);
+  });
+  return text;
+}
+
+nlohmann::ordered_json collectives_document(const ChoiceTable& table) {
+  nlohmann::ordered_json lines = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < table.rows().size(); ++i) {
+    const ChoiceRow& row = table.rows()[i];
+    nlohmann::ordered_json line = {{"operation", name(row.operation)},
+                                   {"layout", name(row.layout)},
+                                   {"from", row.from},
+                                   {"to", nullptr},
+                                   {"algorithm", row.algorithm->name}};
+    if (table.end_of(i) != kNoEnd) line["to"] = table.end_of(i);
+    lines.push_back(line);
+  }
+  nlohmann::ordered_json algorithms = nlohmann::ordered_json::array();
+  for (const AlgorithmRow& row : algorithm_rows())
+    algorithms.push_back({{"operation", name(row.operation)},
+                          {"name", row.name},
+                          {"summary", row.summary},
+                          {"keeps_order", row.ordered},
+                          {"different_counts", row.variable}});
+  return {{"table", lines}, {"algorithms", algorithms}};
+}
+
+Action set_up_collectives(CLI::App& parser, Io io) {
+  return [output = Output(parser, io)] {
+    const Result<ChoiceTable> table = ChoiceTable::from_environment();
+    if (!table) return report(output.io(), table.error());
+    output.print(collectives_document(*table), collectives_text(*table, output.io().colour));
+    return kDone;
+  };
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,117 @@
+#include "muster/cli/run.h"
+
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "muster/cli/cli.h"
+#include "muster/cli/failure.h"
+#include "muster/cluster/job/quantity.h"
+#include "muster/cluster/launch/process/line_prefixer.h"
+#include "muster/cluster/launch/process/rank_run.h"
+
+namespace muster::cli {
+namespace {
+
+using cluster::LinePrefixer;
+using cluster::RankStream;
+
+constexpr unsigned kMostRanks = 4096;
+
+struct Options {
+  cluster::RankRunOptions run;
+  std::string grace = "5s";
+  bool no_prefix = false;
+};
+
+// "[03] ", in a colour of the rank on a terminal.
+std::string prefix(unsigned rank, unsigned ranks, bool colour) {
+  const auto width = fmt::formatted_size("{}", ranks - 1);
+  const std::string text = fmt::format("[{:>{}}] ", rank, width);
+  constexpr unsigned kColours = 6;  // 31 to 36: those that can be read on black and on white
+  return colour ? fmt::format("\033[{}m{}\033[0m", 31 + rank % kColours, text) : text;
+}
+
+// Writes what the ranks print: whole lines behind the number of the rank, or bytes as they come.
+class Printer {
+ public:
+  Printer(const Options& options, const Io& io) : options_(options), io_(io) {}
+
+  void take(unsigned rank, RankStream stream, std::string_view piece) {
+    std::ostream& to = stream == RankStream::out ? io_.out : io_.err;
+    if (options_.no_prefix) {
+      to << piece << std::flush;
+      return;
+    }
+    const auto [place, added] = prefixers_.try_emplace(
+        {rank, stream}, LinePrefixer(prefix(rank, options_.run.ranks, io_.colour)));
+    to << (piece.empty() ? place->second.finish() : place->second.take(piece)) << std::flush;
+  }
+
+ private:
+  const Options& options_;
+  Io io_;
+  std::map<std::pair<unsigned, RankStream>, LinePrefixer> prefixers_;
+};
+
+void check(Options& options) {
+  if (options.run.command.empty()) throw UsageError("no program to run");
+  for (const auto& variable : options.run.environment) {
+    if (variable.find('=') == std::string::npos || variable.starts_with('=')) {
+      throw UsageError(fmt::format("--env: '{}' is not NAME=VALUE", variable));
+    }
+  }
+  const auto grace = cluster::parse_time(options.grace);
+  if (!grace) throw UsageError(fmt::format("--grace: '{}' is not a time", options.grace));
+  options.run.grace = *grace;
+}
+
+int run(Options& options, const Io& io) {
+  check(options);
+  Printer printer(options, io);
+  const auto result = cluster::run_ranks(
+      options.run, [&](unsigned rank, RankStream stream, std::string_view piece) {
+        printer.take(rank, stream, piece);
+      });
+  if (!result) return report(io, result.error());
+  if (result->failed_rank) {
+    report(io, fmt::format("rank {} of {}: {}", *result->failed_rank, options.run.ranks,
+                           result->record.description()));
+  }
+  return result->exit_code;
+}
+
+}  // namespace
+
+Action set_up_run(CLI::App& parser, Io io) {
+  auto options = std::make_shared<Options>();
+  parser.add_option("-n,--ranks", options->run.ranks, "How many ranks")
+      ->required()
+      ->check(CLI::Range(1u, kMostRanks).description(""))
+      ->type_name("N");
+  parser.add_flag("--no-prefix", options->no_prefix, "Print what ranks print as it comes");
+  parser
+      .add_option("-e,--env", options->run.environment,
+                  "Set a variable for all ranks; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  parser
+      .add_option("--discovery", options->run.discovery,
+                  "Where ranks find each other; a folder of this host if not given")
+      ->type_name("ADDRESS");
+  parser.add_option("--grace", options->grace, "From SIGTERM to SIGKILL")
+      ->type_name("TIME")
+      ->capture_default_str();
+  parser.prefix_command();
+  return [&parser, options, io] {
+    options->run.command = parser.remaining();
+    return run(*options, io);
+  };
+}
+
+}  // namespace muster::cli
