@@ -6,6 +6,9 @@ find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(hwy REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)
+find_package(yaml-cpp REQUIRED)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libzmq REQUIRED IMPORTED_TARGET libzmq)
@@ -13,3 +16,12 @@ pkg_check_modules(hiredis REQUIRED IMPORTED_TARGET hiredis)
 # It defines _FILE_OFFSET_BITS, which means nothing on 64-bit systems and would forbid the shared precompiled header.
 set_target_properties(PkgConfig::hiredis PROPERTIES INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(libsodium REQUIRED IMPORTED_TARGET libsodium)
+
+# Matrix products and factorizations: OpenBLAS has the whole of LAPACK, and sets its number of threads at run time.
+pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
+pkg_check_modules(sleef REQUIRED IMPORTED_TARGET sleef)
+
+# Spill files: checksums, and compression where it is asked for.
+pkg_check_modules(liblz4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(libxxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET libzstd)

@@ -17,10 +17,8 @@ install(
   COMPONENT development
   FILES_MATCHING
   PATTERN "*.h")
-if(EXISTS "${PROJECT_SOURCE_DIR}/src/muster/muster.h")
-  install(FILES "${PROJECT_SOURCE_DIR}/src/muster/muster.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/muster"
-          COMPONENT development)
-endif()
+install(FILES "${PROJECT_SOURCE_DIR}/src/muster/muster.h" "${PROJECT_SOURCE_DIR}/src/muster/tensor.h"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/muster" COMPONENT development)
 
 configure_package_config_file(cmake/muster-config.cmake.in muster-config.cmake INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file(muster-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -12,6 +12,7 @@ if(MUSTER_USE_PCH)
     add_executable(muster_test_pch cmake/pch/test_pch.cpp)
     target_link_libraries(muster_test_pch PRIVATE fmt::fmt tl::expected Threads::Threads GTest::gmock_main
                                                   muster_warnings)
+    target_compile_options(muster_test_pch PRIVATE ${MUSTER_TEST_OPTIONS})
     target_precompile_headers(muster_test_pch PRIVATE cmake/pch/test_pch.h)
   endif()
 

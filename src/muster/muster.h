@@ -7,6 +7,9 @@
 #include "muster/base/log.h"                   // IWYU pragma: export
 #include "muster/base/name.h"                  // IWYU pragma: export
 #include "muster/base/result.h"                // IWYU pragma: export
+#include "muster/comm/collective/group.h"      // IWYU pragma: export
+#include "muster/comm/collective/handle.h"     // IWYU pragma: export
+#include "muster/comm/collective/options.h"    // IWYU pragma: export
 #include "muster/comm/errc.h"                  // IWYU pragma: export
 #include "muster/comm/message/message.h"       // IWYU pragma: export
 #include "muster/comm/proxy/dist.h"            // IWYU pragma: export
