@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -34,6 +35,8 @@ auto call_or_raise(Call&& call) {
 [[nodiscard]] inline std::optional<Duration> from_milliseconds(std::optional<double> milliseconds) {
   // Longer than a century means for ever, and does not fit a Duration.
   constexpr double kForEver = 3e12;
+  if (milliseconds && std::isnan(*milliseconds))
+    throw nb::value_error("a timeout is a number of milliseconds or None, not nan");
   if (!milliseconds || *milliseconds < 0 || *milliseconds > kForEver) return std::nullopt;
   return std::chrono::duration_cast<Duration>(
       std::chrono::duration<double, std::milli>(*milliseconds));

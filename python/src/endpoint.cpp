@@ -50,6 +50,10 @@ void open(EndpointObject* self, std::string type, std::string driver,
 
 /// A plain message expects no answer.
 comm::Message outgoing(nb::handle message) {
+  if (!nb::isinstance<MessageObject>(message)) {
+    throw nb::type_error(
+        (std::string("message is a Message, not ") + nb::repr(message).c_str()).c_str());
+  }
   auto& object = nb::cast<MessageObject&>(message);
   comm::Message native = object.outgoing();
   object.set_sent();

@@ -33,7 +33,9 @@ void bind_errors(nb::module_& module) {
   module.def(
       "register_exceptions",
       [](nb::dict by_code) { Py_XSETREF(classes_by_code, by_code.release().ptr()); },
-      nb::arg("by_code"), "Sets the exception class for each error code.");
+      nb::arg("by_code"),
+      nb::sig("def register_exceptions(by_code: dict[int, type[BaseException]]) -> None"),
+      "Sets the exception class for each error code.");
 }
 
 }  // namespace muster::python

@@ -137,10 +137,11 @@ nb::object chosen_body(nb::object body, nb::object payload) {
 }
 
 template <class Object>
-void fill(Object& message, nb::handle tag, Name source, Name destination, nb::object body) {
+void fill(Object& message, nb::handle tag, nb::handle source, nb::handle destination,
+          nb::object body) {
   message.set_tag(tag);
-  message.native().source = std::move(source);
-  message.native().destination = std::move(destination);
+  message.native().source = name_argument("source", source);
+  message.native().destination = name_argument("destination", destination);
   message.set_body(std::move(body));
 }
 
@@ -186,8 +187,7 @@ nb::tuple state_of(MessageObject& self) {
 template <class Object>
 void restore(Object* self, const nb::tuple& state) {
   Object* const message = new (self) Object();
-  fill(*message, state[0], nb::cast<Name>(state[1]), nb::cast<Name>(state[2]),
-       nb::borrow(state[3]));
+  fill(*message, state[0], state[1], state[2], nb::borrow(state[3]));
   comm::Message& native = message->native();
   native.session_id = parse_id<comm::SessionId>(text_of(state[4]));
   native.message_id = parse_id<comm::MessageId>(text_of(state[5]));
@@ -197,8 +197,13 @@ void restore(Object* self, const nb::tuple& state) {
 
 template <class Object, class Class>
 void bind_pickle(Class& bound) {
-  bound.def("__getstate__", [](Object& self) { return state_of(self); })
-      .def("__setstate__", [](Object* self, const nb::tuple& state) { restore(self, state); });
+  bound
+      .def(
+          "__getstate__", [](Object& self) { return state_of(self); },
+          nb::sig("def __getstate__(self) -> tuple[typing.Any, ...]"))
+      .def(
+          "__setstate__", [](Object* self, const nb::tuple& state) { restore(self, state); },
+          nb::sig("def __setstate__(self, state: tuple[typing.Any, ...], /) -> None"));
 }
 
 constexpr const char* kMessageDoc = R"(What components pass to each other.
@@ -217,43 +222,54 @@ void bind_plain_message(nb::module_& module) {
   bound
       .def(
           "__init__",
-          [](MessageObject* self, nb::handle tag, Name source, Name destination, nb::object body,
-             nb::object payload) {
-            fill(*new (self) MessageObject(), tag, std::move(source), std::move(destination),
+          [](MessageObject* self, nb::handle tag, nb::handle source, nb::handle destination,
+             nb::object body, nb::object payload) {
+            fill(*new (self) MessageObject(), tag, source, destination,
                  chosen_body(std::move(body), std::move(payload)));
           },
-          nb::arg("tag"), nb::arg("source"), nb::arg("destination"), nb::arg("body") = nb::none(),
+          nb::arg("tag") = nb::none(), nb::arg("source") = nb::none(),
+          nb::arg("destination") = nb::none(), nb::arg("body") = nb::none(),
           nb::arg("payload") = nb::none(),
           nb::sig("def __init__(self, tag: str | enum.Enum, source: str, destination: str, body: "
                   "typing.Any = None, payload: typing.Any = "
                   "None) -> None"))
       .def_prop_rw(
           "tag", [](MessageObject& self) { return self.tag(); },
-          [](MessageObject& self, nb::handle tag) { self.set_tag(tag); },
+          [](MessageObject& self, nb::handle tag) { self.set_tag(tag); }, nb::arg("tag").none(),
           nb::for_getter(nb::sig("def tag(self) -> str | enum.Enum")),
           nb::for_setter(nb::sig("def tag(self, tag: str | enum.Enum) -> None")),
           "What the message is about.")
       .def_prop_rw(
           "source", [](MessageObject& self) { return self.native().source; },
-          [](MessageObject& self, Name source) { self.native().source = std::move(source); },
+          [](MessageObject& self, nb::handle source) {
+            self.native().source = name_argument("source", source);
+          },
+          nb::arg("source").none(), nb::for_getter(nb::sig("def source(self) -> str")),
+          nb::for_setter(nb::sig("def source(self, source: str) -> None")),
           "The name of the sender.")
       .def_prop_rw(
           "destination", [](MessageObject& self) { return self.native().destination; },
-          [](MessageObject& self, Name destination) {
-            self.native().destination = std::move(destination);
+          [](MessageObject& self, nb::handle destination) {
+            self.native().destination = name_argument("destination", destination);
           },
+          nb::arg("destination").none(), nb::for_getter(nb::sig("def destination(self) -> str")),
+          nb::for_setter(nb::sig("def destination(self, destination: str) -> None")),
           "The name of the receiver.")
       .def_prop_rw(
           "session_id", [](MessageObject& self) { return self.session_id().str(); },
-          [](MessageObject& self, std::string_view id) {
-            self.native().session_id = parse_id<comm::SessionId>(id);
+          [](MessageObject& self, nb::handle id) {
+            self.native().session_id = parse_id<comm::SessionId>(text_argument("session_id", id));
           },
+          nb::arg("id").none(), nb::for_getter(nb::sig("def session_id(self) -> str")),
+          nb::for_setter(nb::sig("def session_id(self, id: str) -> None")),
           "Equal for a request and all that belongs to it.")
       .def_prop_rw(
           "message_id", [](MessageObject& self) { return self.message_id().str(); },
-          [](MessageObject& self, std::string_view id) {
-            self.native().message_id = parse_id<comm::MessageId>(id);
+          [](MessageObject& self, nb::handle id) {
+            self.native().message_id = parse_id<comm::MessageId>(text_argument("message_id", id));
           },
+          nb::arg("id").none(), nb::for_getter(nb::sig("def message_id(self) -> str")),
+          nb::for_setter(nb::sig("def message_id(self, id: str) -> None")),
           "Different for every message.");
   for (const char* name : {"body", "payload"}) {
     bound.def_prop_rw(
@@ -286,10 +302,10 @@ void bind_plain_message(nb::module_& module) {
           "without a body the answer has none (``None``).")
       .def(
           "forward",
-          [](MessageObject& self, Name destination, nb::handle tag, nb::object body) {
-            self.forward(std::move(destination), tag, std::move(body));
+          [](MessageObject& self, nb::handle destination, nb::handle tag, nb::object body) {
+            self.forward(name_argument("destination", destination), tag, std::move(body));
           },
-          nb::arg("destination"), nb::arg("tag") = nb::none(), nb::arg("body") = nb::none(),
+          nb::arg("destination").none(), nb::arg("tag") = nb::none(), nb::arg("body") = nb::none(),
           nb::sig("def forward(self, destination: str, tag: str | enum.Enum | None = None, body: "
                   "typing.Any = None) -> None"),
           "Addresses this message to another peer, in the same session. Without a tag or a body, "
@@ -308,18 +324,19 @@ void bind_session_message(nb::module_& module) {
   bound
       .def(
           "__init__",
-          [](SessionMessageObject* self, nb::handle tag, Name source, Name destination,
+          [](SessionMessageObject* self, nb::handle tag, nb::handle source, nb::handle destination,
              nb::object body, nb::handle session_type, nb::handle session_stage,
              nb::object payload) {
             SessionMessageObject message;
-            fill(message, tag, std::move(source), std::move(destination),
+            fill(message, tag, source, destination,
                  chosen_body(std::move(body), std::move(payload)));
             comm::Message& native = message.native();
             if (!session_type.is_none()) native.session_type = session_type_of(session_type);
             native.session_stage = session_stage_of(native.session_type, session_stage);
             new (self) SessionMessageObject(std::move(message));
           },
-          nb::arg("tag"), nb::arg("source"), nb::arg("destination"), nb::arg("body") = nb::none(),
+          nb::arg("tag") = nb::none(), nb::arg("source") = nb::none(),
+          nb::arg("destination") = nb::none(), nb::arg("body") = nb::none(),
           nb::arg("session_type") = nb::none(), nb::arg("session_stage") = nb::none(),
           nb::arg("payload") = nb::none(),
           nb::sig("def __init__(self, tag: str | enum.Enum, source: str, destination: str, body: "

@@ -4,15 +4,18 @@
 #include <nanobind/stl/string.h>
 
 #include "body.h"
+#include "cluster_session.h"
 #include "endpoint.h"
 #include "errors.h"
 #include "events.h"
+#include "group.h"
 #include "log.h"
 #include "memory.h"
 #include "message.h"
 #include "muster/version.h"
 #include "proxy.h"
 #include "session_enums.h"
+#include "tensor.h"
 
 NB_MODULE(_core, module) {
   module.doc() = "The native part of Muster.";
@@ -28,4 +31,7 @@ NB_MODULE(_core, module) {
   muster::python::bind_proxy(module);
   muster::python::bind_events(module);
   muster::python::bind_endpoint(module);
+  muster::python::bind_group(module);
+  muster::python::bind_tensor(module);
+  muster::python::bind_cluster_session(module);
 }

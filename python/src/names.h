@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <nanobind/nanobind.h>
@@ -20,6 +21,16 @@ namespace nb = nanobind;
   const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (data == nullptr) throw nb::python_error();
   return {data, static_cast<std::size_t>(size)};
+}
+
+/// The value of an argument that must be a `str`. Throws `TypeError` that names it.
+[[nodiscard]] inline std::string_view text_argument(const char* name, nb::handle value) {
+  if (PyUnicode_Check(value.ptr())) return text_of(value);
+  throw nb::type_error((std::string(name) + " is a str, not " + nb::repr(value).c_str()).c_str());
+}
+
+[[nodiscard]] inline Name name_argument(const char* name, nb::handle value) {
+  return Name(text_argument(name, value));
 }
 
 }  // namespace muster::python

@@ -73,7 +73,7 @@ nb::object sent_or_kept(const ProxyObject& self, Result<comm::SessionIds>&& sent
 std::vector<SessionId> parse_ids(nb::iterable targets) {
   std::vector<SessionId> sessions;
   for (nb::handle target : targets) {
-    const std::string_view text = text_of(target);
+    const std::string_view text = text_argument("a session id", target);
     const auto session = SessionId::parse(text);
     if (!session)
       throw nb::value_error(("'" + std::string(text) + "' is not a session id").c_str());
@@ -91,12 +91,19 @@ comm::Tag tag_or_none(nb::handle tag) {
 comm::Proxy::DestinationBodies encode_destinations(nb::iterable pairs) {
   comm::Proxy::DestinationBodies destinations;
   for (nb::handle pair : pairs) {
-    if (nb::len(pair) != 2)
-      throw nb::value_error("each element of the list is a pair (destination, body)");
+    const bool sequence = PySequence_Check(pair.ptr()) != 0 && !PyUnicode_Check(pair.ptr()) &&
+                          !PyBytes_Check(pair.ptr());
+    if (!sequence || nb::len(pair) != 2) {
+      const std::string text =
+          std::string("destination_body_list holds pairs (destination, body), ") + "not " +
+          nb::repr(pair).c_str();
+      if (sequence) throw nb::value_error(text.c_str());
+      throw nb::type_error(text.c_str());
+    }
     // As in a message: no body is an empty one.
     nb::object body = nb::object(pair[1]);
     if (body.is_none()) body = nb::dict();
-    destinations.emplace_back(nb::cast<Name>(pair[0]), encode_body(body));
+    destinations.emplace_back(name_argument("a destination", pair[0]), encode_body(body));
   }
   return destinations;
 }
@@ -300,11 +307,17 @@ std::optional<Name> type_of(ProxyObject& self, std::string_view peer) {
 
 }  // namespace
 
+comm::Proxy& native_proxy(nb::handle object) {
+  if (!nb::isinstance<ProxyObject>(object)) throw nb::type_error("this is no proxy");
+  return nb::inst_ptr<ProxyObject>(object)->native();
+}
+
 void bind_proxy(nb::module_& module) {
   const auto timeout = nb::arg("timeout").none();
   nb::class_<ProxyObject>(module, "NativeProxy", nb::is_weak_referenceable(),
                           "What muster.communication.Proxy stands on.")
-      .def("__init__", &join, nb::arg("options"))
+      .def("__init__", &join, nb::arg("options"),
+           nb::sig("def __init__(self, options: dict[str, typing.Any]) -> None"))
       .def_prop_ro("name", [](ProxyObject& self) { return self.native().name(); })
       .def_prop_ro("component_type", [](ProxyObject& self) { return self.native().type(); })
       .def_prop_ro("group_name", [](ProxyObject& self) { return self.native().group(); })
@@ -355,7 +368,7 @@ void bind_proxy(nb::module_& module) {
       .def("empty", &empty_array, nb::arg("shape"), nb::arg("dtype"), nb::arg("bytes"),
            nb::sig("def empty(self, shape: tuple[int, ...], dtype: numpy.dtype[typing.Any], bytes: "
                    "int) -> "
-                   "numpy.ndarray[typing.Any, typing.Any]"))
+                   "numpy.typing.NDArray[typing.Any]"))
       .def("counters", &counters, nb::sig("def counters(self) -> dict[str, int]"))
       .def("close", &ProxyObject::close);
 }

@@ -24,9 +24,9 @@ bool same(nb::handle value, nb::handle member) {
   return value.is(member) || (PyUnicode_Check(value.ptr()) && value.equal(member.attr("value")));
 }
 
-[[noreturn]] void unsupported(const char* what, nb::handle value) {
-  const std::string text =
-      std::string("Unsupported session ") + what + " " + nb::repr(value).c_str();
+[[noreturn]] void unsupported(const char* what, nb::handle value, const char* right) {
+  const std::string text = std::string("Unsupported session ") + what + " " +
+                           nb::repr(value).c_str() + "; use a member of " + right;
   raise(Error(make_error_code(comm::Errc::session_type), text));
 }
 
@@ -43,7 +43,7 @@ SessionType session_type_of(nb::handle member) {
   for (const SessionType type : {SessionType::task, SessionType::notification}) {
     if (same(member, types[index(type)])) return type;
   }
-  unsupported("type", member);
+  unsupported("type", member, "SessionType, such as SessionType.TASK");
 }
 
 SessionStage session_stage_of(SessionType type, nb::handle member) {
@@ -52,7 +52,8 @@ SessionStage session_stage_of(SessionType type, nb::handle member) {
        {SessionStage::request, SessionStage::receive, SessionStage::complete}) {
     if (same(member, stages[index(type)][static_cast<std::size_t>(stage)])) return stage;
   }
-  unsupported(type == SessionType::task ? "stage for a task" : "stage for a notification", member);
+  if (type == SessionType::task) unsupported("stage for a task", member, "TaskSessionStage");
+  unsupported("stage for a notification", member, "NotificationSessionStage");
 }
 
 void bind_session_enums(nb::module_& module) {

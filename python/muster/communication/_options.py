@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import numbers
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
+from muster.communication._arguments import flag, mapping, number, text
 from muster.communication.driver.driver_type import DriverType
 from muster.communication.exceptions import PeersMissError
 
@@ -31,29 +34,28 @@ EXTRA_OPTIONS: dict[str, Any] = {
 OLDER_OPTIONS = ("max_retries", "retry_interval_base_value", "log_enable")
 
 
-def retry_seconds(interval: float, retries: int) -> float:
-    """How long retries whose interval doubles each time take together."""
-    if interval < 0 or retries < 0:
-        raise ValueError(f"a retry interval of {interval} s and {retries} retries are not possible")
-    return min(interval * (2.0 ** min(retries, 60) - 1), _LONGEST_SECONDS)
+def retry_seconds(**named: Any) -> float:
+    """How long retries take together whose interval, the first argument, doubles each time."""
+    (interval_name, interval), (retries_name, retries) = named.items()
+    first = seconds(interval_name, interval)
+    return min(first * (2.0 ** min(count(retries_name, retries), 60) - 1), _LONGEST_SECONDS)
 
 
 def seconds(name: str, value: Any) -> float:
     """A time in seconds, at most so long that it means "as long as it takes"."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name} is a number of seconds, not {value!r}")
-    if not value >= 0:
+    if number(name, value, "seconds") < 0:
         raise ValueError(f"{name} is a number of seconds, not {value!r}")
     return min(float(value), _LONGEST_SECONDS)
 
 
 def count(name: str, value: Any) -> int:
     """A number of things."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} is a number, not {value!r}")
-    if not 0 <= value < 2**63:
-        raise ValueError(f"{name} cannot be {value!r}")
-    return value
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} is a whole number, not {value!r}")
+    whole = int(value)
+    if not 0 <= whole < 2**63:
+        raise ValueError(f"{name} cannot be {value!r}; it is a whole number from 0")
+    return whole
 
 
 def extra_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,9 +65,11 @@ def extra_options(given: Mapping[str, Any]) -> dict[str, Any]:
         value = given.get(name)
         if value is None:
             options[name] = default
+        elif isinstance(default, bool):
+            options[name] = flag(name, value)
         elif isinstance(default, float):
             options[name] = seconds(name, value)
-        elif isinstance(default, int) and not isinstance(default, bool):
+        elif isinstance(default, int):
             options[name] = count(name, value)
         elif isinstance(default, str) and not isinstance(value, str):
             raise TypeError(f"{name} is a str, not {type(value).__name__}")  # it may be a secret
@@ -107,6 +111,25 @@ def expected_counts(expected_peers: ExpectedPeers) -> dict[str, int]:
     return counts
 
 
+def from_environment(argument: str, variable: str) -> str:
+    """What a launcher said; TypeError if there is no launcher and no argument."""
+    value = os.environ.get(variable)
+    if value is None:
+        raise TypeError(f"Proxy() needs {argument}, since no launcher set {variable}")
+    return value
+
+
+def peers_of_job(text: str, own_type: str) -> dict[str, int]:
+    """The peers of a component from ``learner:1,actor:4``: all other types, or its own kind."""
+    try:
+        pairs = [pair.rpartition(":") for pair in text.split(",")]
+        counts = {kind: int(count) for kind, _, count in pairs}
+    except ValueError:
+        raise ValueError(f"MUSTER_PEERS is {text!r}, not like 'learner:1,actor:4'") from None
+    others = {kind: count for kind, count in counts.items() if kind != own_type}
+    return others or {own_type: counts.get(own_type, 1) - 1}
+
+
 def minimal_counts(minimal_peers: int | Mapping[str, int], types: Iterable[str]) -> dict[str, int]:
     """The least number of peers by type, at least one of each."""
     if isinstance(minimal_peers, bool) or not isinstance(minimal_peers, (int, Mapping)):
@@ -120,7 +143,7 @@ def minimal_counts(minimal_peers: int | Mapping[str, int], types: Iterable[str])
         raise ValueError(
             f"minimal_peers must name every expected type; {', '.join(missing)} is missing"
         )
-    return {kind: max(minimal_peers[kind], 1) for kind in types}
+    return {kind: max(count(f"minimal_peers[{kind!r}]", minimal_peers[kind]), 1) for kind in types}
 
 
 def discovery_address(redis_address: Any, discovery: Any) -> str:
@@ -128,7 +151,11 @@ def discovery_address(redis_address: Any, discovery: Any) -> str:
     if redis_address is not None and discovery is not None:
         raise TypeError("give redis_address or discovery, not both")
     if discovery is not None:
-        return str(discovery)
+        if not isinstance(discovery, (str, os.PathLike)):
+            raise TypeError(
+                f"discovery is an address, 'file:/folder' or 'redis://host', not {discovery!r}"
+            )
+        return os.fspath(discovery)
     if redis_address is None:
         return ""
     if isinstance(redis_address, str):
@@ -140,6 +167,18 @@ def discovery_address(redis_address: Any, discovery: Any) -> str:
         raise TypeError(f"redis_address is (host, port) or a URL, not {redis_address!r}") from None
     host = f"[{host}]" if ":" in str(host) else host
     return f"redis://{host}:{port}"
+
+
+def driver_parameters(given: Any) -> dict[str, Any]:
+    """The parameters of a driver, checked as far as all drivers have them in common."""
+    parameters = dict(mapping("driver_parameters", {} if given is None else given, "{name: value}"))
+    for name in parameters:
+        text("a name in driver_parameters", name)
+    for name in ("send_timeout", "receive_timeout"):
+        if parameters.get(name) is not None:
+            number(f"driver_parameters[{name!r}]", parameters[name], "milliseconds or None")
+    parameters.pop("logger", None)
+    return parameters
 
 
 def driver_options(driver_type: DriverType, parameters: Mapping[str, Any]) -> dict[str, str]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from muster.communication._arguments import mapping
+from muster.communication._arguments import timeout as check_timeout
 from muster.communication._messages import Messages
 from muster.communication.exceptions import ProxyClosedError
 from muster.communication.message import Message
@@ -37,6 +39,13 @@ def dist(
 
         Actor(environment).launch()
     """
+
+    if not hasattr(proxy, "receive_once"):
+        raise TypeError(f"dist: proxy is a Proxy, not {proxy!r}")
+    mapping("dist: handler_dict", handler_dict, "{event: function}")
+    for event, handler in handler_dict.items():
+        if not callable(handler):
+            raise TypeError(f"dist: the handler of event {event!r} is not callable: {handler!r}")
 
     def decorate(cls: type) -> type[_Distributed]:
         class Wrapper(_Distributed):
@@ -76,6 +85,7 @@ class _Distributed:
         With a timeout, it also ends when no message came for so many milliseconds. What a handler
         raises comes out of here.
         """
+        check_timeout("timeout", timeout)
         idle_at = _after(timeout)
         while not self.proxy.closed and time.monotonic() < idle_at:
             message = self._next(idle_at)

@@ -37,17 +37,25 @@ ERROR_TEXT = {
     1106: "Inherited through fork",
     1107: "Too many messages wait to be received",
     1108: "Interrupted",
+    1200: "A rank of the group is lost",
+    1201: "The ranks of the group called different things",
+    1202: "The group went on without this rank",
+    1203: "A call was given up",
+    1204: "More came than the group has ranks",
+    1205: "The reduction function of a rank failed",
 }
 
 
 class MusterError(Exception):
     """Base of all errors of this package."""
 
-    def __init__(self, error_code: int = 1000, msg: str | None = None) -> None:
-        super().__init__(error_code, msg)
-        self.error_code = error_code
+    def __init__(self, error_code: int | str = 1000, msg: str | None = None) -> None:
+        # A text alone is a failure that has no class of its own.
+        code, msg = (1000, error_code) if isinstance(error_code, str) else (error_code, msg)
+        super().__init__(code, msg)
+        self.error_code = code
         """The number of the error, the same in every version."""
-        self.strerror: str | None = msg or ERROR_TEXT.get(error_code, "Unknown error")
+        self.strerror: str | None = msg or ERROR_TEXT.get(code, "Unknown error")
         """What happened, in words."""
 
     def __str__(self) -> str:
@@ -197,6 +205,45 @@ class InboxFullError(DriverReceiveError):
     code = 1107
 
 
+class RankLostError(_CodedError, ConnectionError):
+    """A rank of the group died, fell silent or left; the text names it. ``Group.shrink`` makes a
+    group of those that are left."""
+
+    code = 1200
+
+
+class CallMismatchError(_CodedError, ValueError):
+    """The ranks of a group called different operations, or with different shapes or types; the text
+    names the rank that differs and both calls."""
+
+    code = 1201
+
+
+class ExpelledError(_CodedError, ConnectionError):
+    """The group went on without this rank, which was silent for too long."""
+
+    code = 1202
+
+
+class CallCancelledError(_CodedError, RuntimeError):
+    """A call was given up, by this rank or by another."""
+
+    code = 1203
+
+
+class GroupFullError(_CodedError, ValueError):
+    """More came than the group has ranks, or two for one rank."""
+
+    code = 1204
+
+
+class ReductionFailedError(_CodedError, RuntimeError):
+    """The reduction function of another rank raised an exception; the text names the rank. On that
+    rank, its own exception is raised."""
+
+    code = 1205
+
+
 def _with_subclasses(base: type[_CodedError]) -> list[type[_CodedError]]:
     found = []
     for derived in base.__subclasses__():
@@ -207,11 +254,15 @@ def _with_subclasses(base: type[_CodedError]) -> list[type[_CodedError]]:
 register_exceptions({1000: MusterError, **{c.code: c for c in _with_subclasses(_CodedError)}})
 
 __all__ = [
+    "CallCancelledError",
+    "CallMismatchError",
     "ConditionalEventSyntaxError",
     "DriverReceiveError",
     "DriverSendError",
     "DriverTypeError",
+    "ExpelledError",
     "ForkedError",
+    "GroupFullError",
     "InboxFullError",
     "InformationUncompletedError",
     "MAROException",
@@ -226,7 +277,9 @@ __all__ = [
     "PendingToSend",
     "ProxyClosedError",
     "QueueFullError",
+    "RankLostError",
     "RedisConnectionError",
+    "ReductionFailedError",
     "RefusedError",
     "SessionClosedError",
     "SocketTypeError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import math
+import operator
 import os
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +15,8 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from muster._core import NativeProxy
-from muster.communication import _options
+from muster.communication import _arguments, _options
+from muster.communication._arguments import explain
 from muster.communication._logging import follow_level, logger
 from muster.communication._messages import single
 from muster.communication.driver.driver_type import DriverType
@@ -38,6 +40,9 @@ class Proxy:
     The constructor returns when all expected peers are there. Timeouts of methods are in
     milliseconds: None or a negative number waits, 0 looks once. Several threads may use one proxy.
     A proxy that was inherited through ``fork`` raises ``ForkedError``; the child makes its own.
+
+    A component of a job needs no arguments: who it is, and who its peers are, stands in the
+    environment that the launcher made.
 
     Arguments:
         group_name: Only proxies of one group find each other.
@@ -76,9 +81,9 @@ class Proxy:
 
     def __init__(
         self,
-        group_name: str,
-        component_type: str,
-        expected_peers: _options.ExpectedPeers,
+        group_name: str | None = None,
+        component_type: str | None = None,
+        expected_peers: _options.ExpectedPeers | None = None,
         component_name: str | None = None,
         driver_type: DriverType | str | None = None,
         driver_parameters: Mapping[str, Any] | None = None,
@@ -98,11 +103,19 @@ class Proxy:
         **more: Any,
     ) -> None:
         _options.check_keywords(more, list(Proxy.__init__.__annotations__)[:-2])
-        _check_text("group_name", group_name)
-        _check_text("component_type", component_type)
+        if group_name is None:
+            group_name = _options.from_environment("group_name", "MUSTER_GROUP")
+        if component_type is None:
+            component_type = _options.from_environment("component_type", "COMPONENT_TYPE")
+        if expected_peers is None:
+            peers = _options.from_environment("expected_peers", "MUSTER_PEERS")
+            expected_peers = _options.peers_of_job(peers, component_type)
+        _arguments.text("group_name", group_name)
+        _arguments.text("component_type", component_type)
+        if component_name is not None and component_name != "":
+            _arguments.text("component_name", component_name)
         extra = _options.extra_options(more)
-        parameters = dict(driver_parameters or {})
-        parameters.pop("logger", None)
+        parameters = _options.driver_parameters(driver_parameters)
         driver = DriverType.of(driver_type)
         self._receive_timeout: Timeout = parameters.pop("receive_timeout", None)
         if "send_timeout" in parameters:
@@ -110,7 +123,7 @@ class Proxy:
             waits = milliseconds is None or milliseconds < 0
             extra["send_timeout"] = 1e9 if waits else milliseconds / 1000
         self._expected = _options.expected_counts(expected_peers)
-        self._enable_rejoin = enable_rejoin
+        self._enable_rejoin = _arguments.flag("enable_rejoin", enable_rejoin)
         self._closed = False
         follow_level()
         self._native = NativeProxy(
@@ -123,18 +136,23 @@ class Proxy:
                 "driver_options": _options.driver_options(driver, parameters),
                 "discovery": _options.discovery_address(redis_address, extra.pop("discovery")),
                 "store_timeout": _options.retry_seconds(
-                    initial_redis_connect_retry_interval, max_redis_connect_retries
+                    initial_redis_connect_retry_interval=initial_redis_connect_retry_interval,
+                    max_redis_connect_retries=max_redis_connect_retries,
                 ),
                 "join_timeout": _options.retry_seconds(
-                    more.get("retry_interval_base_value", initial_peer_discovery_retry_interval),
-                    more.get("max_retries", max_peer_discovery_retries),
+                    initial_peer_discovery_retry_interval=more.get(
+                        "retry_interval_base_value", initial_peer_discovery_retry_interval
+                    ),
+                    max_peer_discovery_retries=more.get("max_retries", max_peer_discovery_retries),
                 ),
-                "enable_rejoin": bool(enable_rejoin),
+                "enable_rejoin": self._enable_rejoin,
                 "minimal_peers": _options.minimal_counts(minimal_peers, self._expected),
                 "minimal_peers_timeout": _options.seconds(
                     "timeout_for_minimal_peer_number", timeout_for_minimal_peer_number
                 ),
-                "cache_messages": bool(enable_message_cache_for_rejoin),
+                "cache_messages": _arguments.flag(
+                    "enable_message_cache_for_rejoin", enable_message_cache_for_rejoin
+                ),
                 "cache_length": _options.count(
                     "max_length_for_message_cache", max_length_for_message_cache
                 ),
@@ -188,7 +206,7 @@ class Proxy:
 
     def get_peer_type(self, peer_name: str) -> str:
         """The type of a peer that is or was there; ``PeersMissError`` for a stranger."""
-        kind = self._native.type_of(peer_name)
+        kind = self._native.type_of(_arguments.text("peer_name", peer_name))
         if kind is None:
             raise PeersMissError(f"no peer is named {peer_name!r}")
         return kind
@@ -217,7 +235,10 @@ class Proxy:
 
     def receive_once(self, timeout: Timeout = None) -> SessionMessage | None:
         """The next message that no other call waits for, or None when none came in time."""
-        return self._native.receive_once(self._receive_timeout if timeout is None else timeout)
+        try:
+            return self._native.receive_once(self._receive_timeout if timeout is None else timeout)
+        except TypeError as error:
+            raise explain("receive_once", error, timeout=timeout) from None
 
     def receive_by_id(
         self, targets: str | Iterable[str] | None, timeout: Timeout = None
@@ -231,7 +252,10 @@ class Proxy:
             return None
         if isinstance(targets, str):
             targets = [targets]
-        return self._settled(*self._native.receive_by_id(targets, timeout))
+        try:
+            return self._settled(*self._native.receive_by_id(targets, timeout))
+        except TypeError as error:
+            raise explain("receive_by_id", error, targets=targets, timeout=timeout) from None
 
     # Sending
 
@@ -242,11 +266,17 @@ class Proxy:
         while it was away and went out with this one. None when the peer is away now and the message
         was kept for it.
         """
-        return self._native.isend(single(message))
+        try:
+            return self._native.isend(single(message))
+        except TypeError as error:
+            raise explain("isend", error, message=single(message)) from None
 
     def send(self, message: Message, timeout: Timeout = None) -> list[SessionMessage]:
         """Sends and waits for the reply; a list, because kept messages may be answered with it."""
-        return self._settled(*self._native.send(single(message), timeout))
+        try:
+            return self._settled(*self._native.send(single(message), timeout))
+        except TypeError as error:
+            raise explain("send", error, message=single(message), timeout=timeout) from None
 
     def iscatter(
         self,
@@ -262,7 +292,10 @@ class Proxy:
         ``destination_payload_list``.
         """
         pairs = _either("destination", destination_body_list, destination_payload_list)
-        return self._native.iscatter(tag, session_type, pairs)
+        try:
+            return self._native.iscatter(tag, session_type, pairs)
+        except TypeError as error:
+            raise explain("iscatter", error, tag=tag, destination_body_list=pairs) from None
 
     def scatter(
         self,
@@ -275,7 +308,12 @@ class Proxy:
     ) -> list[SessionMessage]:
         """Like ``iscatter``, and waits for the replies."""
         pairs = _either("destination", destination_body_list, destination_payload_list)
-        return self._settled(*self._native.scatter(tag, session_type, pairs, timeout))
+        try:
+            return self._settled(*self._native.scatter(tag, session_type, pairs, timeout))
+        except TypeError as error:
+            raise explain(
+                "scatter", error, tag=tag, destination_body_list=pairs, timeout=timeout
+            ) from None
 
     def ibroadcast(
         self,
@@ -288,7 +326,10 @@ class Proxy:
     ) -> list[str]:
         """Sends one message to all peers of a type; its session id is returned once for each."""
         content = _content(body, payload)
-        return self._native.ibroadcast(component_type, tag, session_type, content)
+        try:
+            return self._native.ibroadcast(component_type, tag, session_type, content)
+        except TypeError as error:
+            raise explain("ibroadcast", error, component_type=component_type, tag=tag) from None
 
     def broadcast(
         self,
@@ -302,9 +343,14 @@ class Proxy:
     ) -> list[SessionMessage]:
         """Like ``ibroadcast``, and waits for the replies."""
         content = _content(body, payload)
-        return self._settled(
-            *self._native.broadcast(component_type, tag, session_type, content, timeout)
-        )
+        try:
+            return self._settled(
+                *self._native.broadcast(component_type, tag, session_type, content, timeout)
+            )
+        except TypeError as error:
+            raise explain(
+                "broadcast", error, component_type=component_type, tag=tag, timeout=timeout
+            ) from None
 
     def reply(
         self,
@@ -324,7 +370,10 @@ class Proxy:
         """
         content = body if payload is None else payload
         request = message if received_message is None else received_message
-        return self._native.reply(single(request), tag, content, ack_reply)
+        try:
+            return self._native.reply(single(request), tag, content, ack_reply)
+        except TypeError as error:
+            raise explain("reply", error, message=single(request), ack_reply=ack_reply) from None
 
     def forward(
         self,
@@ -339,7 +388,12 @@ class Proxy:
         """Passes a message on within its session. Without a tag or a body, its own are kept."""
         content = body if payload is None else payload
         request = message if received_message is None else received_message
-        return self._native.forward(single(request), destination, tag, content)
+        try:
+            return self._native.forward(single(request), destination, tag, content)
+        except TypeError as error:
+            raise explain(
+                "forward", error, message=single(request), destination=destination
+            ) from None
 
     def empty(
         self, shape: int | tuple[int, ...], dtype: Any = float
@@ -348,11 +402,19 @@ class Proxy:
 
         Sending it makes it read-only.
         """
-        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        try:
+            sizes = (operator.index(shape),) if np.isscalar(shape) else tuple(shape)  # type: ignore
+            elements = math.prod(operator.index(size) for size in sizes)
+        except TypeError:
+            raise TypeError(f"shape is a number or a tuple of numbers, not {shape!r}") from None
+        if any(size < 0 for size in sizes):
+            raise ValueError(f"shape is {shape!r}; no size can be negative")
         element = np.dtype(dtype)
         if element.hasobject:
             raise TypeError(f"an array of {element} cannot be shared between processes")
-        return self._native.empty(sizes, element, math.prod(sizes) * element.itemsize)
+        if elements * element.itemsize >= 2**63:
+            raise MemoryError(f"an array of shape {shape!r} and {element} fits into no memory")
+        return self._native.empty(sizes, element, elements * element.itemsize)
 
     # The end
 
@@ -400,13 +462,6 @@ class Proxy:
             raise PeersConnectionError(text, replies)
         logger.warning("%s", text)
         return replies
-
-
-def _check_text(name: str, value: Any) -> None:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is a str, not {value!r}")
-    if not value:
-        raise ValueError(f"{name} is empty")
 
 
 def _either(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Union
 
 from muster._core import EventTable
+from muster.communication._arguments import explain
 from muster.communication.message import Message
 
 Event = Union[str, "tuple[Any, ...]"]
@@ -64,7 +65,10 @@ class RegisterTable:
         Without, ``get`` returns them.
         """
         token = self._next_token
-        events = self._table.push(token, message.source, message.tag)
+        try:
+            events = self._table.push(token, message.source, message.tag)
+        except AttributeError as error:
+            raise explain("push", error, message=message) from None
         if events:
             self._next_token += 1
             self._waiting[token] = (message, events)
@@ -102,6 +106,9 @@ class RegisterTable:
 
 def _peers_function(peers: Any, sources: set[str]) -> Callable[[], dict[str, list[str]]]:
     if isinstance(peers, Mapping):
+        for kind, names in peers.items():
+            if isinstance(names, str) or not isinstance(names, Iterable):
+                raise TypeError(f"peers: the names of type {kind!r} are a list, not {names!r}")
         return lambda: {kind: list(names) for kind, names in peers.items()}
     if not callable(peers):
         raise TypeError(f"peers is neither a dict nor a function: {peers!r}")

@@ -114,4 +114,4 @@ def test_a_driver_of_ones_own_can_be_written():
 
 def test_driver_types_have_the_values_that_users_know():
     assert DriverType.ZMQ.value == "zmq_driver"
-    assert {member.native_name for member in DriverType} == {"auto", "zmq", "shm", "inproc"}
+    assert {member.native_name for member in DriverType} == {"auto", "zmq", "shm", "inproc", "ucx"}

@@ -126,9 +126,12 @@ def test_other_tags_are_refused(tag):
         Message(tag, "me", "you")
 
 
-def test_a_message_needs_a_tag():
-    with pytest.raises(TypeError):
-        Message(None, "me", "you")
+@pytest.mark.parametrize("kind", [Message, SessionMessage])
+def test_what_a_message_lacks_is_named(kind):
+    with pytest.raises(TypeError, match="a tag is a str or a member of an Enum, not None"):
+        kind()
+    with pytest.raises(TypeError, match="destination is a str, not None"):
+        kind("tag", "me")
 
 
 @pytest.mark.parametrize(("source", "destination"), [(1, "you"), ("me", None)])

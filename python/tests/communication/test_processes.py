@@ -9,7 +9,7 @@ import textwrap
 import components
 import numpy as np
 import pytest
-from components import PATIENCE, Tag
+from components import PATIENCE, Tag, needs_ucx
 
 from muster.communication import (
     ForkedError,
@@ -26,7 +26,7 @@ def method(request):
     return request.param
 
 
-@pytest.mark.parametrize("driver", [None, "shm", "zmq"])
+@pytest.mark.parametrize("driver", [None, "shm", "zmq", pytest.param("ucx", marks=needs_ucx)])
 def test_a_request_is_answered_by_another_process(start, group, driver):
     start(components.echo, group, driver_type=driver)
     with Proxy(group, "master", {"worker": 1}, driver_type=driver) as master:
@@ -176,22 +176,22 @@ def test_a_program_that_never_closes_its_proxy_ends_by_itself(start, group):
     assert (done.stdout, done.stderr, done.returncode) == ("end\n", "", 0)
 
 
-def test_the_package_leaves_signal_handlers_alone():
+def test_the_package_leaves_signal_handlers_alone(group):
     program = """
-        import signal, threading
+        import signal, sys, threading
         before = [signal.getsignal(number) for number in range(1, 32)]
         from muster.communication import Message, Proxy
         def worker():
-            with Proxy("g", "worker", {"master": 1}) as proxy:
+            with Proxy(sys.argv[1], "worker", {"master": 1}) as proxy:
                 proxy.isend(Message("here", proxy.name, "master"))
         thread = threading.Thread(target=worker)
         thread.start()
-        with Proxy("g", "master", {"worker": 1}, component_name="master") as proxy:
+        with Proxy(sys.argv[1], "master", {"worker": 1}, component_name="master") as proxy:
             assert proxy.receive_once(20_000).tag == "here"
         thread.join()
         assert before == [signal.getsignal(number) for number in range(1, 32)]
     """
-    done = run_program(program)
+    done = run_program(program, group)
     assert (done.stderr, done.returncode) == ("", 0)
 
 
@@ -220,15 +220,15 @@ def test_a_keyboard_interrupt_ends_a_wait(group, wait):
     assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
 
 
-def test_a_keyboard_interrupt_ends_joining():
+def test_a_keyboard_interrupt_ends_joining(group):
     program = """
-        import os, signal, threading
+        import os, signal, sys, threading
         from muster.communication import Proxy
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
-            Proxy("g", "master", {"worker": 1})
+            Proxy(sys.argv[1], "master", {"worker": 1})
         except KeyboardInterrupt:
             print("interrupted")
     """
-    done = run_program(program)
+    done = run_program(program, group)
     assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)

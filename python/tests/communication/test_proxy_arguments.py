@@ -117,11 +117,11 @@ def test_minimal_peers_must_name_every_expected_type():
 
 
 def test_retries_add_up():
-    assert retry_seconds(0.1, 10) == pytest.approx(102.3)
-    assert retry_seconds(0.1, 0) == 0
-    assert retry_seconds(0.1, 10_000) == 1e9
+    assert retry_seconds(interval=0.1, retries=10) == pytest.approx(102.3)
+    assert retry_seconds(interval=0.1, retries=0) == 0
+    assert retry_seconds(interval=0.1, retries=10_000) == 1e9
     with pytest.raises(ValueError, match="-1"):
-        retry_seconds(0.1, -1)
+        retry_seconds(interval=0.1, retries=-1)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_the_older_names_of_the_retry_arguments_work():
         )
 
 
-def test_a_redis_server_that_does_not_answer_is_named():
+def test_a_redis_server_that_does_not_answer_is_named(caplog):
     with pytest.raises(RedisConnectionError, match="127.0.0.1") as caught:
         Proxy(
             "g",
@@ -185,6 +185,9 @@ def test_a_redis_server_that_does_not_answer_is_named():
             max_redis_connect_retries=1,
         )
     assert isinstance(caught.value, ConnectionError)
+    # Those who wait for it know why: it is tried again for a hundred seconds by default.
+    assert "joining group 'g'" in caplog.text
+    assert "trying again" in caplog.text
 
 
 def test_a_name_comes_from_the_environment(join, monkeypatch):

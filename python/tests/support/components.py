@@ -6,12 +6,22 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+import muster
 from muster.communication import Proxy
 
 # Far more than any test needs; only a test that fails waits so long.
 PATIENCE = 30_000
+
+
+needs_ucx = pytest.mark.skipif(
+    not (Path(muster._core.__file__).parent / "libmuster_ucx.so").exists(),
+    reason="built without libucx",
+)
 
 
 class Tag(Enum):

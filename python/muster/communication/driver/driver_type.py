@@ -18,6 +18,8 @@ class DriverType(Enum):
     """Shared memory, on one host."""
     INPROC = "inproc_driver"
     """Within one process."""
+    UCX = "ucx_driver"
+    """RDMA, shared memory or TCP through UCX; used only when it is asked for. Not encrypted."""
 
     @property
     def native_name(self) -> str:

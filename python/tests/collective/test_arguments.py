@@ -1,0 +1,134 @@
+"""What collectives take, and what they say to the rest."""
+
+import array
+
+import numpy as np
+import pytest
+
+from muster.collective import Group
+
+
+class Tensor:
+    """The least that has DLPack: the memory of a NumPy array and nothing else."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+DTYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_number_type_of_numpy_is_known(alone, dtype):
+    data = np.arange(5).astype(dtype)
+    result = alone.allreduce(data)
+    assert result.dtype == data.dtype
+    np.testing.assert_array_equal(result, data)
+
+
+def test_results_go_where_they_are_wanted(alone):
+    data, out = np.arange(4.0), np.zeros(4)
+    assert alone.allreduce(data, out=out) is out
+    assert out.tolist() == [0, 1, 2, 3]
+    assert alone.allreduce(data, out=data) is data
+
+
+def test_the_buffer_protocol_is_enough(alone):
+    data = array.array("d", [1, 2, 3])
+    out = bytearray(24)
+    alone.allreduce(data, out=memoryview(out).cast("d"))
+    assert np.frombuffer(out).tolist() == [1, 2, 3]
+
+
+def test_dlpack_is_enough_and_nothing_is_copied(alone):
+    data, out = np.arange(3, dtype=np.float32), np.zeros(3, np.float32)
+    alone.allreduce(Tensor(data), out=Tensor(out))
+    assert out.tolist() == [0, 1, 2]
+
+
+def test_a_producer_that_refuses_is_quoted(alone):
+    class Refuses(Tensor):
+        def __dlpack__(self, **options):
+            raise RuntimeError("lies on a tape")
+
+    with pytest.raises(TypeError, match="does not give its memory through DLPack: lies on a tape"):
+        alone.allreduce(Refuses(np.zeros(3)))
+
+
+def test_brain_floats_of_ml_dtypes_are_known(alone):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    data = np.arange(4).astype(ml_dtypes.bfloat16)
+    assert alone.allreduce(data, op="max").dtype == data.dtype
+
+
+def test_shared_arrays_are_arrays(alone):
+    data = alone.empty((3, 4), np.float32)
+    data += 2
+    assert alone.allreduce(data).tolist() == [[2] * 4] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda g: g.allreduce(None), TypeError, "[allreduce] data is missing"),
+        (lambda g: g.allreduce([1, 2]), TypeError, "neither the buffer protocol nor DLPack"),
+        (lambda g: g.allreduce(np.array(["a"])), TypeError, "collectives take integers"),
+        (lambda g: g.allreduce(np.zeros(3, object)), TypeError, "dtype object"),
+        (lambda g: g.allreduce(np.zeros(3, ">f4")), TypeError, "dtype >f4"),
+        (lambda g: g.allreduce(np.zeros((4, 4))[:, ::2]), ValueError, "one piece in C order"),
+        (lambda g: g.allreduce(np.zeros(3), out=bytearray(24)), TypeError, "data holds float64"),
+        (lambda g: g.allreduce(np.zeros(3), np.zeros(4)), ValueError, "out holds 4 items, 3 are"),
+        (lambda g: g.allreduce(np.zeros(3), op="avg"), ValueError, "op is 'avg'; there are sum"),
+        (lambda g: g.allreduce(np.zeros(3), op=3), TypeError, "op is a name such as 'sum'"),
+        (lambda g: g.allreduce(np.zeros(3, int), op="mean"), ValueError, "not defined for int64"),
+        (lambda g: g.allreduce(np.zeros(3, "c8"), op="max"), ValueError, "not defined for compl"),
+        (lambda g: g.allreduce(np.zeros(3), op="xor"), ValueError, "bxor is not defined for flo"),
+        (lambda g: g.allreduce(np.zeros(3, bool)), TypeError, "not defined for bool"),
+        (lambda g: g.broadcast(np.zeros(3), root=1), ValueError, "root is 1, and the group has"),
+        (lambda g: g.allgather(np.zeros(3), counts=[1, 2]), ValueError, "counts has 2 entries"),
+        (lambda g: g.allgather(np.zeros(3), counts=[-3]), ValueError, "counts holds -3"),
+        (lambda g: g.send(np.zeros(3), 4), ValueError, "[send] to is 4"),
+        (lambda g: g.barrier(tag=256), ValueError, "tag is a number from 0 to 255"),
+        (lambda g: g.barrier(tag="x"), TypeError, "[barrier] tag is a whole number, not 'x'"),
+        (lambda g: g.barrier(timeout="3"), TypeError, "timeout is a number of seconds or None"),
+        (lambda g: g.broadcast(np.zeros(3), root=0.5), TypeError, "[broadcast] root is a whole"),
+        (lambda g: g.recv(np.zeros(3), "a"), TypeError, "[recv] source is a whole number"),
+        (lambda g: g.split("red"), TypeError, "[split] color is a whole number, not 'red'"),
+        (lambda g: g.ibarrier().wait("3"), TypeError, "[wait] timeout is a number of seconds"),
+    ],
+)
+def test_wrong_arguments_are_named(alone, call, error, text):
+    with pytest.raises(error) as raised:
+        call(alone)
+    assert text in str(raised.value)
+
+
+def test_a_result_cannot_go_into_read_only_memory(alone):
+    out = np.zeros(3)
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="out is read-only"):
+        alone.allreduce(np.zeros(3), out=out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        (("", 1), TypeError, "name is a text"),
+        (("x", 0), ValueError, "at least one rank"),
+        (("x", 2.5), TypeError, "size is a whole number"),
+    ],
+)
+def test_a_group_needs_a_name_and_a_size(arguments, error, text):
+    with pytest.raises(error, match=text):
+        Group.join(*arguments)
+
+
+def test_a_rank_is_one_of_the_group():
+    with pytest.raises(ValueError, match="rank is 3, and a group of 2"):
+        Group.join("x", 2, rank=3)

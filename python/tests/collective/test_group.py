@@ -1,0 +1,128 @@
+"""Groups of real processes."""
+
+import numpy as np
+import pytest
+import ranks
+
+from muster.collective import Group
+
+PLANES = ["shared", "network"]
+
+
+@pytest.mark.parametrize("plane", PLANES)
+@pytest.mark.parametrize("size", [2, 3])
+def test_every_operation_gives_what_numpy_gives(run_ranks, size, plane):
+    results = run_ranks(ranks.every_operation, size, plane=plane)
+    inputs = np.stack([np.arange(6, dtype=np.float32) + rank for rank in range(size)])
+    for rank in range(size):
+        got = results[rank]
+        assert isinstance(got, dict), got
+        np.testing.assert_array_equal(got["allreduce"], inputs.sum(0))
+        np.testing.assert_array_equal(got["mean"], inputs.mean(0))
+        np.testing.assert_array_equal(got["max"], inputs.max(0))
+        assert got["allreduce"].dtype == np.float32
+        assert got["broadcast"].tolist() == [size - 1] * 3
+        assert got["scatter"].tolist() == [2 * rank, 2 * rank + 1]
+        np.testing.assert_array_equal(got["allgather"], inputs)
+        assert got["reduce_scatter"].tolist() == [2 * rank * size, (2 * rank + 1) * size]
+        assert got["all_to_all"].tolist() == [100 * other + rank for other in range(size)]
+        assert (got["gather"] is None) == (rank != 0)
+        assert (got["reduce"] is None) == (rank != size - 1)
+    np.testing.assert_array_equal(results[0]["gather"], inputs)
+    np.testing.assert_array_equal(results[size - 1]["reduce"], inputs.prod(0))
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_blocks_may_differ_in_size(run_ranks, plane):
+    results = run_ranks(ranks.different_counts, 3, plane=plane)
+    for rank in range(3):
+        got = results[rank]
+        assert isinstance(got, dict), got
+        assert got["allgather"].tolist() == [0, 1, 1, 2, 2, 2]
+        assert got["scatter"].tolist() == [[0], [1, 2], [3, 4, 5]][rank]
+        assert got["reduce_scatter"].tolist() == [[0], [3, 6], [9, 12, 15]][rank]
+        assert got["all_to_all"].tolist() == [10 + rank, 20 + rank, 20 + rank]
+    assert results[0]["gather"].tolist() == [0, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_several_calls_and_messages_may_be_under_way(run_ranks, plane):
+    results = run_ranks(ranks.in_the_background, 2, plane=plane)
+    for rank in range(2):
+        assert results[rank] == [[1, 2, 3, 4], 3.0, True, [1 - rank, 5.0]]
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_functions_in_python_reduce(run_ranks, plane):
+    results = run_ranks(ranks.user_functions, 3, plane=plane)
+    for rank in range(3):
+        furthest, digits = results[rank]
+        assert furthest == [-1.5, 0.5]
+        assert digits == [123]
+
+
+@pytest.mark.parametrize("plane", PLANES)
+@pytest.mark.parametrize("items", [3, 200_000])
+def test_a_function_that_raises_on_one_rank_fails_the_calls_of_all(run_ranks, items, plane):
+    results = run_ranks(ranks.failing_function, 3, items, plane=plane)
+    assert results[1] == "ZeroDivisionError: division by zero"
+    for rank in (0, 2):
+        assert results[rank].startswith("ReductionFailedError: ")
+        assert "reduction function of rank 1 of group" in results[rank]
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_a_rank_that_calls_something_else_is_named(run_ranks, plane):
+    results = run_ranks(ranks.different_shapes, 2, plane=plane)
+    for rank in range(2):
+        assert results[rank].startswith("CallMismatchError: ")
+        assert "rank " in results[rank]
+        assert "allreduce of 4 float32" in results[rank]
+        assert "allreduce of 5 float32" in results[rank]
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_survivors_go_on_after_a_rank_was_killed(run_ranks, plane):
+    results = run_ranks(ranks.lose_a_rank, 3, 1, plane=plane, dies=[1])
+    for rank in (0, 2):
+        got = results[rank]
+        assert isinstance(got, dict), got
+        assert "rank 1" in got["error"]
+        assert got["lost"] == [1]
+        assert got["size"] == 2
+        assert got["sum"] == 2
+        assert got["before"] == 3
+
+
+def test_without_a_launcher_there_is_a_group_of_one():
+    with Group.from_environment() as group:
+        assert (group.rank, group.size) == (0, 1)
+        assert group.allreduce(np.arange(3)).tolist() == [0, 1, 2]
+
+
+def test_a_group_is_made_from_a_proxy(name):
+    from muster.communication import Proxy
+
+    def component(mine, other, results):
+        with Proxy(name, mine, {other: 1}) as proxy, Group.from_proxy(proxy) as group:
+            results[mine] = group.allreduce(np.ones(2)).tolist()
+
+    import threading
+
+    results = {}
+    threads = [
+        threading.Thread(target=component, args=(*pair, results))
+        for pair in (("learner", "actor"), ("actor", "learner"))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(ranks.PATIENCE)
+    assert results == {"learner": [2, 2], "actor": [2, 2]}
+
+
+def test_closing_twice_is_fine_and_calling_afterwards_is_not(alone):
+    alone.close()
+    alone.close()
+    with pytest.raises(RuntimeError):
+        alone.barrier()

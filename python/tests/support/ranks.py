@@ -1,0 +1,142 @@
+"""What the processes of a group run, for the tests of muster.collective."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import traceback
+
+import numpy as np
+
+from muster.collective import Group, RankLostError
+
+PATIENCE = 30.0  # seconds; a test that waits so long has failed
+
+
+def run(function, rank, size, name, queue, plane, arguments):
+    """The main function of a process: joins, calls, and reports."""
+    try:
+        with Group.join(name, size, rank=rank, plane=plane, join_timeout=PATIENCE) as group:
+            queue.put((rank, function(group, *arguments)))
+    except Exception:
+        queue.put((rank, traceback.format_exc()))
+        raise
+
+
+def every_operation(group):
+    """Each collective once; returns what came out."""
+    rank, size = group.rank, group.size
+    mine = np.arange(6, dtype=np.float32) + rank
+    results = {
+        "allreduce": group.allreduce(mine),
+        "mean": group.allreduce(mine, op="mean"),
+        "max": group.allreduce(mine, op="max"),
+        "broadcast": group.broadcast(np.full(3, rank, np.int64), root=size - 1),
+        "scatter": group.scatter(
+            np.arange(2 * size) if rank == 0 else None, np.empty(2, np.int64), root=0
+        ),
+        "gather": group.gather(mine, root=0),
+        "reduce": group.reduce(mine, op="prod", root=size - 1),
+        "allgather": group.allgather(mine),
+        "reduce_scatter": group.reduce_scatter(np.arange(2 * size, dtype=np.int16)),
+        "all_to_all": group.all_to_all(np.arange(size) + 100 * rank),
+    }
+    group.barrier()
+    return results
+
+
+def different_counts(group):
+    """The forms in which blocks differ: rank r has r + 1 items."""
+    rank, size = group.rank, group.size
+    counts = [r + 1 for r in range(size)]
+    mine = np.full(counts[rank], rank, np.int32)
+    whole = np.arange(sum(counts), dtype=np.int32)
+    return {
+        "allgather": group.allgather(mine, counts=counts),
+        "gather": group.gather(mine, counts=counts),
+        "scatter": group.scatter(
+            whole if rank == 0 else None, np.empty(counts[rank], np.int32), counts=counts
+        ),
+        "reduce_scatter": group.reduce_scatter(whole, counts=counts),
+        # r items of value 10 r + s to each rank s, which nobody told s about
+        "all_to_all": group.all_to_all(
+            np.repeat(np.arange(size) + 10 * rank, rank), counts=[rank] * size
+        ),
+    }
+
+
+def in_the_background(group):
+    """Two calls at a time with different tags, and messages between two ranks."""
+    a = np.full(100_000, group.rank + 1.0)
+    b = np.arange(4) + group.rank
+    first = group.iallreduce(a, out=a, tag=1)
+    second = group.iallreduce(b, tag=2, op="max")
+    results = [second.wait(PATIENCE).tolist(), float(first.wait(PATIENCE)[-1]), first.test()]
+    peer = 1 - group.rank
+    received = group.irecv(np.empty(2), peer, tag=7)
+    group.send(np.array([group.rank, 5.0]), peer, tag=7)
+    return [*results, received.wait(PATIENCE).tolist()]
+
+
+def user_functions(group):
+    """Reductions in Python: one that may be reordered, and one that may not."""
+    rank = group.rank
+    furthest = group.allreduce(
+        np.array([rank - 1.5, 0.5]), op=lambda a, b: np.where(np.abs(a) > np.abs(b), a, b)
+    )
+    digits = group.allreduce(
+        np.array([rank + 1]), op=lambda a, b: a * 10 ** np.ceil(np.log10(b + 1)) + b,
+        commutative=False,
+    )  # fmt: skip
+    return furthest.tolist(), digits.tolist()
+
+
+def failing_function(group, items):
+    """The function of rank 1 raises; returns what each rank was told. Ranks that did not need rank
+    1 any more learn it from their next call."""
+
+    def add(a, b):
+        return a + b if group.rank != 1 else 1 / 0
+
+    try:
+        for _ in range(2):
+            group.allreduce(np.ones(items), op=add, timeout=PATIENCE)
+        return "nothing"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def different_shapes(group):
+    """Rank 1 calls with another shape; returns what each rank was told."""
+    try:
+        group.allreduce(np.zeros(5 if group.rank == 1 else 4, np.float32), timeout=PATIENCE)
+        return "nothing"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def lose_a_rank(group, victim):
+    """Adds up until a rank dies, then goes on with those that are left."""
+    sums = []
+    total = np.zeros(1000)
+    for step in range(1000):
+        if group.rank == victim and step == 20:
+            os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            total = group.allreduce(np.ones(1000))
+        except RankLostError as error:
+            began = time.monotonic()
+            shrunk = group.shrink(timeout=PATIENCE)
+            group = shrunk.group
+            survivors = float(group.allreduce(np.ones(1))[0])
+            return {
+                "error": str(error),
+                "lost": shrunk.lost,
+                "size": group.size,
+                "sum": survivors,
+                "before": float(total[0]),
+                "seconds": time.monotonic() - began,
+            }
+        sums.append(total[0])
+    return "nobody died"
