@@ -24,6 +24,11 @@ struct Role {
   int processes = 1;
 };
 
+/// Ends the role with what went wrong.
+inline void check(const muster::Result<void>& done) {
+  if (!done) throw tl::bad_expected_access<muster::Error>(done.error());
+}
+
 inline int play(const Role& role, const std::string& group) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody is left when the program is interrupted
   try {

@@ -1,10 +1,12 @@
 """An actor: tries out policies for the learner.
 
-Started by crew.py as `actor.py GROUP NAME SEED`.
+Started by crew.py as `actor.py GROUP NAME SEED`, or as a component of a job, whose variables say
+the same.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -33,11 +35,21 @@ def requests(proxy: Proxy) -> Iterator[SessionMessage]:
             yield newest
 
 
+def identity() -> tuple[str, str, int]:
+    """The group, the name in it, and the seed."""
+    if len(sys.argv) > 1:
+        group, name, seed = sys.argv[1:]
+        return group, name, int(seed)
+    names = ("JOB_ID", "COMPONENT_NAME", "COMPONENT_INDEX")
+    group, name, index = (os.environ[each] for each in names)
+    return group, name, 1000 + int(index)
+
+
 def main() -> None:
-    group, name, seed = sys.argv[1:]
+    group, name, seed = identity()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the learner decides when to stop
-    random = np.random.default_rng(int(seed))
+    random = np.random.default_rng(seed)
     with join(group, "actor", {"learner": 1}, name) as proxy:
         for request in requests(proxy):
             mean, spread = request.body

@@ -46,7 +46,7 @@ class Crew:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + 30  # a busy machine is slow to end them
         for process in self._processes.values():
             try:
                 process.wait(timeout=max(0.0, deadline - time.monotonic()))

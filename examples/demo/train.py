@@ -19,11 +19,14 @@ from crew import Crew
 from group import join
 from learner import Learner, Round
 
-from muster.communication import SessionType
+from muster.communication import Proxy, SessionType
 
 ACTORS = 4
 REQUIRED = -300.0  # a pendulum that never moves gets about -1200, one that is swung up well -190
 VICTIM = "actor_2"
+PICTURE = Path("build/demo/learning_curve.png")
+# An actor may come back under its name; without any actor, sending fails after ten seconds.
+PATIENT = {"enable_rejoin": True, "timeout_for_minimal_peer_number": 10}
 
 
 class Progress:
@@ -49,19 +52,19 @@ class Progress:
         print(("\r\033[K" if self._live else "") + f"      {text}", flush=True)
 
 
-def train(crew: Crew, learner: Learner, rounds: int, kill: bool) -> tuple[list[Round], list]:
-    """Plays the rounds, with the accident in between."""
+def train(learner: Learner, rounds: int, crew: Crew | None = None) -> tuple[list[Round], list]:
+    """Plays the rounds; an accident happens to the crew in between, if there is one."""
     progress, history, notes = Progress(), [], []
     best = float("-inf")
     for round in learner.rounds(rounds):
         history.append(round)
         best = max(best, round.returns.max())
         progress.show(round, best)
-        if kill and round.number == rounds // 5:
+        if crew and round.number == rounds // 5:
             crew.kill(VICTIM)
             notes.append((round.number, f"{VICTIM} killed"))
             progress.note(f"kill -9 {VICTIM}: the others go on")
-        if kill and round.number == 2 * rounds // 5:
+        if crew and round.number == 2 * rounds // 5:
             crew.start(VICTIM)
             notes.append((round.number, f"{VICTIM} restarted"))
             progress.note(f"{VICTIM} is started again, and joins when it is ready")
@@ -70,38 +73,42 @@ def train(crew: Crew, learner: Learner, rounds: int, kill: bool) -> tuple[list[R
     return history, notes
 
 
-def run(arguments: argparse.Namespace) -> int:
-    group = f"demo-{os.getpid()}"
-    began = time.monotonic()
-    print(f"A learner and {ACTORS} actors swing up a pendulum (seed {arguments.seed}).")
-    # An actor may come back under its name; without any actor, sending fails after ten seconds.
-    options = {"enable_rejoin": True, "timeout_for_minimal_peer_number": 10}
-    with (
-        Crew(group, ACTORS, arguments.seed) as crew,
-        join(group, "learner", {"actor": ACTORS}, "learner", **options) as proxy,
-    ):
-        print(f"All have joined after {time.monotonic() - began:.1f} s.\n", flush=True)
-        try:
-            history, notes = train(crew, Learner(proxy), arguments.rounds, not arguments.calm)
-        finally:
-            if proxy.get_peers("actor"):
-                proxy.ibroadcast("actor", "stop", SessionType.NOTIFICATION)
-        counters = proxy.counters
-    seconds = time.monotonic() - began
+def stop_actors(proxy: Proxy) -> None:
+    if proxy.get_peers("actor"):
+        proxy.ibroadcast("actor", "stop", SessionType.NOTIFICATION)
+
+
+def conclude(history: list[Round], notes: list, rejoined: int, title: str, picture: Path) -> int:
+    """Saves the curve and says how it went; returns the exit status."""
     cut_off = sum(round.late for round in history)
-    print(
-        f"\n{len(history)} rounds in {seconds:.1f} s, {cut_off} late rollouts cut off,"
-        f" {counters['rejoins']} rejoined."
-    )
-    title = f"Pendulum swing-up: a learner and {ACTORS} actors, seed {arguments.seed}"
-    curve.save(history, REQUIRED, notes, arguments.picture, title)
-    print(f"The learning curve is in {arguments.picture}")
+    print(f"\n{len(history)} rounds, {cut_off} late rollouts cut off, {rejoined} rejoined.")
+    curve.save(history, REQUIRED, notes, picture, title)
+    print(f"The learning curve is in {picture}")
     value = history[-1].value
     if value < REQUIRED:
         print(f"FAILED: the return is {value:.1f}, and at least {REQUIRED:.0f} is required.")
         return 1
     print(f"The pendulum stands: the return is {value:.1f}, required is {REQUIRED:.0f}.")
     return 0
+
+
+def run(arguments: argparse.Namespace) -> int:
+    group = f"demo-{os.getpid()}"
+    began = time.monotonic()
+    print(f"A learner and {ACTORS} actors swing up a pendulum (seed {arguments.seed}).")
+    with (
+        Crew(group, ACTORS, arguments.seed) as crew,
+        join(group, "learner", {"actor": ACTORS}, "learner", **PATIENT) as proxy,
+    ):
+        print(f"All have joined after {time.monotonic() - began:.1f} s.\n", flush=True)
+        try:
+            victims = None if arguments.calm else crew
+            history, notes = train(Learner(proxy), arguments.rounds, victims)
+        finally:
+            stop_actors(proxy)
+        rejoined = proxy.counters["rejoins"]
+    title = f"Pendulum swing-up: a learner and {ACTORS} actors, seed {arguments.seed}"
+    return conclude(history, notes, rejoined, title, arguments.picture)
 
 
 def main() -> int:
@@ -112,8 +119,8 @@ def main() -> int:
     parser.add_argument(
         "--picture",
         type=Path,
-        default=Path("build/demo/learning_curve.png"),
-        help="where to save the learning curve (default: build/demo/learning_curve.png)",
+        default=PICTURE,
+        help=f"where to save the learning curve (default: {PICTURE})",
     )
     arguments = parser.parse_args()
     if arguments.rounds < 1:

@@ -1,0 +1,97 @@
+// Data-parallel training: every rank has its own data, the gradients are averaged, and all take the
+// same step. One rank dies on the way; the others go on without it.
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include "muster/muster.h"
+#include "roles.h"
+
+using namespace muster::comm;
+using example::check;
+
+constexpr int kRanks = 3;
+constexpr int kSteps = 300;
+constexpr std::size_t kFeatures = 8;
+
+/// Noisy samples of a linear function; its weights are 1, 2, …
+struct Samples {
+  std::vector<std::vector<float>> inputs;
+  std::vector<float> targets;
+
+  explicit Samples(int seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    std::normal_distribution<float> normal;
+    for (int i = 0; i < 200; ++i) {
+      float target = 0.1F * normal(random);
+      auto& input = inputs.emplace_back();
+      for (std::size_t j = 0; j < kFeatures; ++j) {
+        input.push_back(normal(random));
+        target += static_cast<float>(j + 1) * input.back();
+      }
+      targets.push_back(target);
+    }
+  }
+
+  [[nodiscard]] std::vector<float> gradient(const std::vector<float>& weights) const {
+    std::vector<float> sum(kFeatures);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      float error = -targets[i];
+      for (std::size_t j = 0; j < kFeatures; ++j) error += weights[j] * inputs[i][j];
+      for (std::size_t j = 0; j < kFeatures; ++j) sum[j] += error * inputs[i][j];
+    }
+    for (float& item : sum) item /= static_cast<float>(inputs.size());
+    return sum;
+  }
+};
+
+// region recover
+/// Goes on with the ranks that are left. They may differ by one step, so all take rank 0's.
+void recover(Group& group, std::vector<float>& weights, int& step) {
+  Shrunk shrunk = group.shrink().value();
+  group = std::move(shrunk.group);
+  std::vector<int> reached{step};
+  check(group.broadcast(reached, 0));
+  check(group.broadcast(weights, 0));
+  step = reached[0];
+  fmt::print("rank {} goes on in step {} with {} ranks\n", group.rank(), step, group.size());
+}
+// endregion
+
+int train(const std::string& name) {
+  GroupOptions options;
+  options.name = name;
+  options.size = kRanks;
+  Group group = Group::join(options).value();
+  const Samples samples(group.rank());
+  const bool dies = group.rank() == 1;
+  std::vector<float> weights(kFeatures);
+
+  // region train
+  for (int step = 0; step < kSteps;) {
+    if (dies && step == 100) std::_Exit(0);  // without a word, as if it had been killed
+    std::vector<float> gradient = samples.gradient(weights);
+    const auto averaged = group.allreduce(gradient, ReductionKind::mean);
+    if (!averaged && averaged.error().is(Errc::rank_lost)) {
+      recover(group, weights, step);
+      continue;
+    }
+    check(averaged);
+    for (std::size_t j = 0; j < kFeatures; ++j) weights[j] -= 0.1F * gradient[j];
+    ++step;
+  }
+  // endregion
+
+  float furthest = 0;
+  for (std::size_t j = 0; j < kFeatures; ++j)
+    furthest = std::max(furthest, std::abs(weights[j] - static_cast<float>(j + 1)));
+  fmt::print("rank {} of {}: the weights are off by at most {:.3f}\n", group.rank(), group.size(),
+             furthest);
+  return furthest < 0.1F && group.size() == kRanks - 1 ? 0 : 1;
+}
+
+int main(int argc, char** argv) {
+  return example::run_roles(argc, argv, {{"rank", train, kRanks}});
+}
