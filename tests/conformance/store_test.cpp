@@ -15,6 +15,8 @@
 #include "muster/comm/discovery/file/file_store.h"
 #include "muster/comm/discovery/memory/memory_store.h"
 #include "muster/comm/discovery/redis/redis_store.h"
+#include "muster/comm/discovery/served/served_store.h"
+#include "muster/comm/discovery/served/store_server.h"
 #include "muster/comm/errc.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/temp_dir.h"
@@ -61,6 +63,17 @@ class RedisWorld final : public World {
 
  private:
   test::RedisServer server_{{.tcp = false}};
+};
+
+class ServedWorld final : public World {
+ public:
+  std::unique_ptr<Store> open() override {
+    return make_served_store(server_->address(), kSecurity).value();
+  }
+
+ private:
+  inline static const Security kSecurity{.secret = "conformance", .insecure = false};
+  std::unique_ptr<StoreServer> server_ = StoreServer::start({.security = kSecurity}).value();
 };
 
 struct Kind {
@@ -387,7 +400,7 @@ TEST_P(StoreTest, DescribesItself) { EXPECT_FALSE(a_->description().empty()); }
 
 INSTANTIATE_TEST_SUITE_P(All, StoreTest,
                          testing::Values(kind<MemoryWorld>("memory"), kind<FileWorld>("file"),
-                                         kind<RedisWorld>("redis")),
+                                         kind<RedisWorld>("redis"), kind<ServedWorld>("served")),
                          [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

@@ -58,11 +58,12 @@ class Host:
 
     @contextlib.contextmanager
     def slow(self, bytes_per_second: int) -> Iterator[None]:
-        """Sends no faster than this."""
+        """Sends no faster than this, with a short queue: in a long one the renewals of leases would
+        wait behind megabytes, and be dropped when it is full."""
         rate = f"{bytes_per_second * 8}bit"
         self.run(
             *["tc", "qdisc", "add", "dev", self.link, "root", "tbf", "rate", rate],
-            *["burst", "32kb", "latency", "400ms"],
+            *["burst", "32kb", "latency", "50ms"],
         )
         try:
             yield

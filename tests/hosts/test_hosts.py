@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.hosts.hosts import Network
-from tests.support.processes import Process
+from tests.hosts.parties import BOTH, HAS_UCX, ONLY_W2, start_all
 
 RELAY = Path(__file__).with_name("relay.py")
 
-BOTH = r"round \d+ replies \[w1 w2\] lost \[\] whole"
-ONLY_W2 = r"round \d+ replies \[w2\] lost \[\] whole"
-
-
-@pytest.fixture
-def network() -> Iterator[Network]:
-    network = Network(3)
-    yield network
-    network.close()
-
-
-@pytest.fixture
-def discovery(network: Network, tmp_path: Path) -> str:
-    return network.start_redis(network.hosts[0], tmp_path)
-
-
-def start_all(
-    network: Network, discovery: str, **settings: object
-) -> tuple[Process, list[Process]]:
-    """A master on the first host, a worker on each of the others."""
-    lease = settings.setdefault("lease_ms", 1500)
-    workers = [
-        network.party(host, "worker", discovery, name=f"w{number}", rejoin=1, lease_ms=lease)
-        for number, host in enumerate(network.hosts[1:], start=1)
-    ]
-    master = network.party(
-        *[network.hosts[0], "master", discovery],
-        **{"workers": 2, "rejoin": 1, **settings},
-    )
-    master.wait_for("joined master")
-    return master, workers
+each_driver = pytest.mark.parametrize(
+    "driver",
+    ["auto", pytest.param("ucx", marks=pytest.mark.skipif(not HAS_UCX, reason="no libucx"))],
+)
 
 
 def test_three_hosts_find_each_other_and_talk(network: Network, discovery: str) -> None:
@@ -54,15 +26,19 @@ def test_three_hosts_find_each_other_and_talk(network: Network, discovery: str) 
         assert worker.wait() == 0, worker.lines
 
 
-def test_lost_packets_lose_no_messages(network: Network, discovery: str) -> None:
+@each_driver
+def test_lost_packets_lose_no_messages(network: Network, discovery: str, driver: str) -> None:
     with network.hosts[1].lossy(0.05), network.hosts[2].lossy(0.02):
-        master, _ = start_all(network, discovery, rounds=30, bytes=20_000)
+        master, _ = start_all(network, discovery, driver, rounds=30, bytes=20_000)
         assert master.wait() == 0, master.lines
     assert sum("replies [w1 w2] lost [] whole" in line for line in master.lines) == 30
 
 
-def test_a_host_that_is_cut_off_is_lost_and_comes_back(network: Network, discovery: str) -> None:
-    master, _ = start_all(network, discovery, rounds=0, pause_ms=20)
+@each_driver
+def test_a_host_that_is_cut_off_is_lost_and_comes_back(
+    network: Network, discovery: str, driver: str
+) -> None:
+    master, _ = start_all(network, discovery, driver, rounds=0, pause_ms=20)
     seen = master.wait_for(BOTH)
     with network.hosts[1].cut():
         seen = master.wait_for(r"lost \[w1\]", after=seen)
@@ -78,20 +54,26 @@ def test_an_unplugged_host_is_lost_and_comes_back(network: Network, discovery: s
     master.wait_for(BOTH, after=seen)
 
 
-def test_a_host_that_dies_is_noticed(network: Network, discovery: str) -> None:
-    master, workers = start_all(network, discovery, rounds=0, pause_ms=20)
+@each_driver
+def test_a_host_that_dies_is_noticed(network: Network, discovery: str, driver: str) -> None:
+    master, workers = start_all(network, discovery, driver, rounds=0, pause_ms=20)
     seen = master.wait_for(BOTH)
     with network.hosts[1].cut():
         workers[0].kill()
         seen = master.wait_for(ONLY_W2, after=seen)
-    network.party(network.hosts[1], "worker", discovery, name="w1", rejoin=1, lease_ms=1500)
+    network.party(
+        network.hosts[1], "worker", discovery, name="w1", rejoin=1, lease_ms=1500, driver=driver
+    )
     master.wait_for(BOTH, after=seen)
 
 
-def test_a_slow_link_is_not_taken_for_a_dead_one(network: Network, discovery: str) -> None:
+@each_driver
+def test_a_slow_link_is_not_taken_for_a_dead_one(
+    network: Network, discovery: str, driver: str
+) -> None:
     # Each message keeps the line busy for longer than the lease, which is renewed on the same line.
     with network.hosts[1].slow(400_000):
-        master, _ = start_all(network, discovery, rounds=2, bytes=1_600_000, lease_ms=3000)
+        master, _ = start_all(network, discovery, driver, rounds=2, bytes=1_600_000, lease_ms=3000)
         assert master.wait() == 0, master.lines
     assert sum("replies [w1 w2] lost [] whole" in line for line in master.lines) == 2
 

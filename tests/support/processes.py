@@ -11,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTY = ROOT / "build" / "release" / "bin" / "muster_party"
+RANK = ROOT / "build" / "release" / "bin" / "muster_rank"
 
 
 def run(*command: str, check: bool = True) -> str:
@@ -19,6 +20,10 @@ def run(*command: str, check: bool = True) -> str:
     if check and done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
     return done.stdout
+
+
+def _without_numbers(line: str) -> str:
+    return re.sub(r"\b[0-9.:-]+\b", "#", line)
 
 
 class Process:
@@ -67,6 +72,22 @@ class Process:
 
     def running(self) -> bool:
         return self._process.poll() is None
+
+    def state(self) -> str:
+        """Whether it runs, for people."""
+        code = self._process.poll()
+        return f"process {self.pid} " + ("runs" if code is None else f"ended with {code}")
+
+    def last_lines(self, count: int) -> list[str]:
+        """The last that it printed; of those that follow each other and say the same but for
+        numbers, the last."""
+        with self._changed:
+            lines = self.lines[-100 * count :]
+        told: list[str] = []
+        for line in reversed(lines):
+            if not told or _without_numbers(line) != _without_numbers(told[-1]):
+                told.append(line)
+        return told[:count][::-1]
 
     def kill(self) -> None:
         self._process.kill()

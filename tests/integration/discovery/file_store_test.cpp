@@ -227,6 +227,83 @@ TEST_F(FileStoreTest, JoinersAndLeaversMayRaceForTheFolder) {
   EXPECT_TRUE(std::filesystem::is_empty(root));
 }
 
+TEST_F(FileStoreTest, AGroupWhoseMembersAllDiedIsSweptByWhoJoinsAnother) {
+  const auto join_group = [&](const char* group, const char* name, Milestone& joined) {
+    auto own = make_file_store(root).value();
+    must(own->put(group, local_entry(name, "actor"), kLong));
+    joined.reach();
+    for (;;) ::pause();
+  };
+  Milestone joined;
+  Child a([&] { join_group("dead", "a", joined); });
+  Child b([&] { join_group("dead", "b", joined); });
+  Child c([&] { join_group("paused", "c", joined); });
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(joined.wait());
+  c.signal(SIGSTOP);
+  const auto foreign = root / "group.notes";
+  std::filesystem::create_directory(foreign);
+  std::ofstream(foreign / "thesis.tex") << "years of work";
+  std::filesystem::create_directory(root / "group.empty");
+  a.kill();
+  b.kill();
+  EXPECT_TRUE(std::filesystem::exists(root / "group.dead"));
+  ASSERT_TRUE(store->put("g", local_entry("d", "actor"), kLong).has_value());
+  EXPECT_FALSE(std::filesystem::exists(root / "group.dead"));
+  EXPECT_FALSE(std::filesystem::exists(root / "group.empty"));
+  EXPECT_TRUE(std::filesystem::exists(root / "group.paused"));
+  EXPECT_TRUE(std::filesystem::exists(foreign / "thesis.tex"));
+}
+
+TEST_F(FileStoreTest, JoinersOfOneGroupAreSafeFromThoseWhoSweepForAnother) {
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const std::string group = "group_" + std::to_string(t);
+      for (int i = 0; i < 200; ++i) {
+        auto own = make_file_store(root).value();
+        const Entry entry = local_entry("a", "actor");
+        const auto put = own->put(group, entry, kLong);
+        ASSERT_TRUE(put.has_value()) << put.error().message();
+        ASSERT_THAT(own->list(group).value(), ElementsAre(entry));
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_TRUE(std::filesystem::is_empty(root));
+}
+
+TEST_F(FileStoreTest, SaysWhichProcessTookTheName) {
+  const Entry older = local_entry("a", "actor");
+  ASSERT_TRUE(store->put("g", older, kLong).has_value());
+  Milestone joined;
+  Child child([&] { join_and_stay("a", joined); });
+  ASSERT_TRUE(joined.wait());
+  const auto refused = store->put("g", older, kLong);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_TRUE(refused.error().is(Errc::refused));
+  EXPECT_THAT(refused.error().message(),
+              HasSubstr("process " + std::to_string(child.pid()) + " on this host"));
+}
+
+TEST_F(FileStoreTest, MakesWayForANewerOneThatHasNotRemovedItsFileYet) {
+  const Entry older = local_entry("a", "actor");
+  ASSERT_TRUE(store->put("g", older, kLong).has_value());
+  std::filesystem::path file;
+  for (const auto& item : std::filesystem::recursive_directory_iterator(root))
+    if (item.is_regular_file()) file = item.path();
+  const auto aside = temp.path() / "aside";
+  std::filesystem::create_hard_link(file, aside);
+  const auto other = make_file_store(root).value();
+  ASSERT_TRUE(other->put("g", local_entry("a", "actor"), kLong).has_value());
+  ASSERT_FALSE(std::filesystem::exists(file));
+  // As it is for a moment while a newer one registers.
+  std::filesystem::create_hard_link(aside, file);
+  const auto refused = store->put("g", older, kLong);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_TRUE(refused.error().is(Errc::refused)) << refused.error().message();
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
 TEST_F(FileStoreTest, KeepsItsFilesPrivate) {
   ASSERT_TRUE(store->put("g", local_entry("a", "actor"), kLong).has_value());
   for (const auto& item : std::filesystem::recursive_directory_iterator(temp.path())) {

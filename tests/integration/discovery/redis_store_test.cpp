@@ -54,6 +54,41 @@ TEST(RedisStore, RegistersAgainAfterTheServerLostEverything) {
   EXPECT_THAT(b->list("g").value(), ElementsAre(entry));
 }
 
+TEST(RedisStore, AMemberTakesNobodyForLostWhoHasNotYetRegisteredAgain) {
+  RedisServer server;
+  auto a = open(server.address());
+  auto b = open(server.address());
+  const Entry first = local_entry("a", "actor");
+  const Entry second = local_entry("b", "actor");
+  const Entry successor = local_entry("b", "actor");
+  ASSERT_TRUE(a->put("g", first, kLong).has_value());
+  ASSERT_TRUE(b->put("g", second, kLong).has_value());
+  ASSERT_THAT(a->list("g").value(), ElementsAre(first, second));
+  server.restart();
+  EXPECT_THAT(a->list("g").value(), ElementsAre(first, second));
+  ASSERT_TRUE(a->put("g", first, kLong).has_value());
+  EXPECT_THAT(a->list("g").value(), ElementsAre(first, second));
+  server.restart();
+  EXPECT_THAT(a->list("g").value(), ElementsAre(first, second)) << "and again";
+  ASSERT_TRUE(b->put("g", successor, kLong).has_value());
+  EXPECT_THAT(a->list("g").value(), ElementsAre(first, successor));
+}
+
+TEST(RedisStore, AMemberBelievesALeaseAfterTheServerLostEverythingThatTheOthersAreGone) {
+  RedisServer server;
+  auto a = open(server.address());
+  auto b = open(server.address());
+  const Entry first = local_entry("a", "actor");
+  ASSERT_TRUE(a->put("g", first, milliseconds(100)).has_value());
+  ASSERT_TRUE(b->put("g", local_entry("b", "actor"), kLong).has_value());
+  ASSERT_EQ(a->list("g")->size(), 2u);
+  server.restart();
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(a->put("g", first, milliseconds(100)).has_value());
+    return a->list("g").value() == std::vector{first};
+  }));
+}
+
 TEST(RedisStore, TheNewerInstanceWinsEvenAfterTheServerLostEverything) {
   RedisServer server({.tcp = false});
   auto a = open(server.address());
@@ -176,8 +211,9 @@ TEST(RedisStore, TouchesNoOtherKeysAndLeavesNone) {
   ASSERT_TRUE(store->put("g", entry, kLong).has_value());
   const auto keys = client.command({"KEYS", "*"});
   ASSERT_TRUE(keys.has_value());
-  EXPECT_EQ(keys->elements.size(), 4u);
-  for (const auto& key : {"muster:{g}:entries", "muster:{g}:leases", "muster:{g}:version"}) {
+  EXPECT_EQ(keys->elements.size(), 5u);
+  for (const auto& key :
+       {"muster:{g}:entries", "muster:{g}:leases", "muster:{g}:version", "muster:{g}:begun"}) {
     EXPECT_GT(client.command({"PTTL", key})->integer, 0) << key;
   }
   ASSERT_TRUE(store->remove("g", "a", entry.instance).has_value());

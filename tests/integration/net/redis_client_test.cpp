@@ -123,24 +123,53 @@ TEST(RedisClient, SaysWhereNobodyListens) {
   EXPECT_THAT(unix_socket.error().message(), HasSubstr("/nowhere/redis.sock"));
 }
 
+/// A server that answers a client's commands with these, one after the other, and then falls
+/// silent.
+class Impostor {
+ public:
+  explicit Impostor(std::vector<std::string> answers) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path_.data(), path_.size());
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+              0);
+    EXPECT_EQ(::listen(listener_.get(), 1), 0);
+    thread_ = std::jthread([this, answers = std::move(answers)] {
+      const FileDescriptor peer(::accept(listener_.get(), nullptr, nullptr));
+      std::array<char, 1000> command;
+      for (const auto& answer : answers) {
+        if (::recv(peer.get(), command.data(), command.size(), 0) <= 0) return;
+        ::send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+      }
+      while (::recv(peer.get(), command.data(), command.size(), 0) > 0) {
+      }
+    });
+  }
+  [[nodiscard]] RedisAddress address() const { return {.unix_path = path_}; }
+
+ private:
+  test::TempDir folder_;
+  std::string path_ = (folder_.path() / "s").string();
+  FileDescriptor listener_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::jthread thread_;
+};
+
 TEST(RedisClient, KnowsWhenItIsNotRedisThatAnswers) {
-  const test::TempDir folder;
-  const std::string path = (folder.path() / "s").string();
-  const FileDescriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(::listen(listener.get(), 1), 0);
-  std::jthread impostor([&] {
-    const FileDescriptor peer(::accept(listener.get(), nullptr, nullptr));
-    ASSERT_EQ(::send(peer.get(), "220 mail\r\n", 10, MSG_NOSIGNAL), 10);
-    char byte = 0;
-    while (::recv(peer.get(), &byte, 1, 0) > 0) {
-    }
-  });
-  RedisClient client({.unix_path = path}, kTimeout);
+  const Impostor impostor({"220 mail\r\n"});
+  RedisClient client(impostor.address(), kTimeout);
   EXPECT_TRUE(client.command({"PING"}).error().is(Errc::protocol));
+}
+
+TEST(RedisClient, WaitsForAServerThatStillReadsItsData) {
+  const std::string loading = "-LOADING Redis is loading the dataset in memory\r\n";
+  {
+    const Impostor server({loading, loading, "+PONG\r\n"});
+    RedisClient client(server.address(), kTimeout);
+    EXPECT_EQ(client.command({"PING"}).value().text, "PONG");
+  }
+  const Impostor server(std::vector(10'000, loading));
+  RedisClient client(server.address(), milliseconds(50));
+  EXPECT_THAT(client.command({"PING"}).error().message(), HasSubstr("LOADING"));
 }
 
 struct RedisSubscriberTest : testing::Test {

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "muster/comm/collective/group.h"
+#include "tests/support/temp_dir.h"
+
+namespace muster::comm {
+
+/// Where the ranks of one test meet.
+class Meeting {
+ public:
+  [[nodiscard]] GroupOptions options(int size, int rank) const {
+    GroupOptions options;
+    options.name = "test";
+    options.size = size;
+    options.rank = rank;
+    options.discovery = "file:" + folder_.path().string() + "/store";
+    options.join_timeout = std::chrono::seconds(40);
+    // Whoever is starved of processor time is not lost; what is about losses sets its own.
+    options.lease = std::chrono::seconds(15);
+    return options;
+  }
+
+ private:
+  test::TempDir folder_;
+};
+
+/// What carries a group in a test.
+struct Case {
+  Plane plane;
+  std::string driver;
+};
+
+inline void PrintTo(const Case& test, std::ostream* out) {
+  *out << (test.plane == Plane::shared ? "shared_" : "network_") << test.driver;
+}
+
+class OnPlanes : public testing::TestWithParam<Case> {
+ protected:
+  GroupOptions options(int size, int rank) const {
+    GroupOptions options = meeting_.options(size, rank);
+    options.plane = GetParam().plane;
+    options.driver = GetParam().driver;
+    return options;
+  }
+
+  Meeting meeting_;
+};
+
+inline Group join_or_throw(GroupOptions options) {
+  auto group = Group::join(std::move(options));
+  if (!group) throw std::runtime_error(group.error().message());
+  return *std::move(group);
+}
+
+inline void require(const Result<void>& result) {
+  if (!result) throw std::runtime_error(result.error().message());
+}
+
+/// Runs a function as every rank, each in a thread of its own; what one throws is thrown again.
+inline void as_threads(int size, const std::function<void(int)>& body) {
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  std::exception_ptr problem;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        body(rank);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!problem) problem = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (problem) std::rethrow_exception(problem);
+}
+
+}  // namespace muster::comm
