@@ -40,7 +40,7 @@ def cells(row: dict) -> list[str]:
     ours, peer = figure_text(row, "ours"), figure_text(row, "peer")
     return [
         row["case"],
-        size_text(row["size"]),
+        f"{row['size']:,}" if row.get("items") else size_text(row["size"]),
         ours,
         peer,
         row["peer_name"],
@@ -69,7 +69,8 @@ class Report:
         print(line(HEADINGS))
 
     def add(self, row: dict) -> None:
-        """A row as a benchmark printed it: FIELDS but for the first, spreads and budget."""
+        """A row as a benchmark printed it: FIELDS but for the first, spreads, budget, and
+        `items` when the size does not count bytes."""
         row = {"bench": self.bench, **row}
         self.rows.append(row)
         print(line(cells(row)), flush=True)

@@ -32,6 +32,12 @@ ProxyOptions options_for(const WireSpec& spec, End end) {
   } else if (spec.kind.starts_with("zmq-")) {
     options.driver = "zmq";
     options.driver_options = {{"zmq.protocol", spec.kind.substr(4)}};
+  } else if (spec.kind == "ucx-tcp") {
+    options.driver = "ucx";
+    options.driver_options = {{"ucx.transports", "tcp"}};
+  } else if (spec.kind == "ucx") {
+    options.driver = "ucx";
+    options.driver_options = {{"ucx.transports", "posix"}};
   } else {
     options.driver = spec.kind;
   }

@@ -13,7 +13,6 @@
 namespace muster::bench {
 namespace {
 
-constexpr std::size_t kFewest = 3;
 constexpr std::size_t kMost = 10'000'000;
 constexpr std::size_t kAnswer = 64;
 
@@ -45,7 +44,7 @@ void serve(const WireSpec& spec, Control control) {
   }
 }
 
-Trial::Trial(WireSpec spec) : spec_(std::move(spec)) {
+Trial::Trial(WireSpec spec, std::size_t fewest) : spec_(std::move(spec)), fewest_(fewest) {
   if (within_process(spec_)) {
     auto [mine, theirs] = socket_pair();
     thread_control_ = std::make_unique<Control>(std::move(mine));
@@ -94,12 +93,13 @@ std::size_t Trial::count_for(Way way, std::size_t size, double seconds) {
   double& each = seconds_each_[{way, size}];
   if (each == 0) {
     const std::size_t tries = std::clamp<std::size_t>((std::size_t{4} << 20) / size, 1, 4096);
-    static_cast<void>(run(way, size, tries));
+    // Once to warm up, unless even that takes long.
+    if (tries > 1) static_cast<void>(run(way, size, tries));
     auto tried = run(way, size, tries);
     each = way == Way::one_way ? tried[0] / static_cast<double>(tries) : percentile(tried, 0.5);
     each = std::max(each, 1e-8);
   }
-  return std::clamp(static_cast<std::size_t>(seconds / each), kFewest, kMost);
+  return std::clamp(static_cast<std::size_t>(seconds / each), fewest_, kMost);
 }
 
 double Trial::rate(std::size_t size, double seconds) {

@@ -18,7 +18,8 @@ namespace muster::bench {
 /// thread, for wires within one).
 class Trial {
  public:
-  explicit Trial(WireSpec spec);
+  /// Measures at least `fewest` messages at a time.
+  Trial(WireSpec spec, std::size_t fewest);
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
   ~Trial();
@@ -46,6 +47,7 @@ class Trial {
   [[nodiscard]] Control& control() { return partner_ ? partner_->control() : *thread_control_; }
 
   WireSpec spec_;
+  std::size_t fewest_;
   std::unique_ptr<Partner> partner_;
   std::unique_ptr<Control> thread_control_;
   std::thread thread_;
