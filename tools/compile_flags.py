@@ -15,6 +15,18 @@ def configure(root: Path) -> None:
     subprocess.run(["cmake", "--preset", "lint"], cwd=root, check=True, stdout=subprocess.DEVNULL)
 
 
+def parsing_flags(command: list[str]) -> list[str]:
+    """Those that decide how a source reads, not how it is optimised or what is warned about."""
+    flags = []
+    words = iter(command)
+    for word in words:
+        if word in {"-isystem", "-I"}:
+            flags += [word, next(words)]
+        elif word.startswith(("-I", "-D", "-isystem", "-std")):
+            flags.append(word)
+    return flags
+
+
 class CompileFlags:
     """Maps a file to the include paths and definitions that its folder is compiled with."""
 
@@ -28,7 +40,7 @@ class CompileFlags:
         }
         self._by_folder: dict[Path, list[str]] = {}
         for file in sorted(self.commands):
-            self._by_folder.setdefault(file.parent, self._interesting(self.commands[file]))
+            self._by_folder.setdefault(file.parent, parsing_flags(self.commands[file]))
 
     def of(self, file: Path) -> list[str]:
         """The flags of a source in the same folder, or in the nearest folder above."""
@@ -38,14 +50,3 @@ class CompileFlags:
                 return self._by_folder[folder]
             folder = folder.parent
         return ["-I", str(self._root / "src"), "-I", str(self._root / LINT_BUILD / "generated")]
-
-    @staticmethod
-    def _interesting(command: list[str]) -> list[str]:
-        flags = []
-        words = iter(command)
-        for word in words:
-            if word in {"-isystem", "-I"}:
-                flags += [word, next(words)]
-            elif word.startswith(("-I", "-D", "-isystem")):
-                flags.append(word)
-        return flags

@@ -21,7 +21,14 @@ INCLUDE = re.compile(r"^<!-- include: ([^\s#]+)(?:#([\w-]+))? -->$")
 REGION_MARK = re.compile(r"^\s*(?://|#) (?:region [\w-]+|endregion)$")
 FENCE = re.compile(r"^```(\w*)$")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-LANGUAGES = {".cpp": "cpp", ".h": "cpp", ".py": "python", ".cmake": "cmake", "": "bash"}
+LANGUAGES = {
+    ".cpp": "cpp",
+    ".h": "cpp",
+    ".py": "python",
+    ".yml": "yaml",
+    ".cmake": "cmake",
+    "": "bash",
+}
 
 
 @dataclass

@@ -14,9 +14,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from compile_flags import LINT_BUILD, CompileFlags, configure
+from compile_flags import CompileFlags, configure
 from source_tree import ROOT, include_closure, tracked_files
-from verdict_cache import VerdictCache, digest
+from verdict_cache import VerdictCache, cache_folder, digest
 
 COMPILER = "g++"
 BASE_FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-x", "c++"]
@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="parallel compilers")
     arguments = parser.parse_args()
     configure(ROOT)
-    cache = VerdictCache(ROOT / LINT_BUILD / "headers.passed")
+    cache = VerdictCache(cache_folder() / "headers.passed")
     headers = tracked_files(ROOT, "*.h")
     complaints = check(ROOT, headers, CompileFlags(ROOT).of, cache, arguments.jobs)
     print("".join(complaints), end="")

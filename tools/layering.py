@@ -15,7 +15,16 @@ from pathlib import Path
 
 from source_tree import ROOT, includes
 
-KEYWORDS = {"DEPS", "LINK", "LINK_PRIVATE", "SOURCES", "PUBLIC_HEADERS"}
+KEYWORDS = {
+    "HOT",
+    "COLD",
+    "TEST_LABEL",
+    "DEPS",
+    "LINK",
+    "LINK_PRIVATE",
+    "SOURCES",
+    "PUBLIC_HEADERS",
+}
 CALL = re.compile(r"muster_add_module\(([^)]*)\)", re.DOTALL)
 MODULE_INCLUDE = re.compile(r"muster/(\w+)/")
 

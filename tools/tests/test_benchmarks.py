@@ -1,0 +1,43 @@
+import importlib.util
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+NAMES = sorted(folder.parent.name for folder in BENCHMARKS.glob("*/CMakeLists.txt"))
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_benchmark_can_be_run_by_name(name):
+    assert os.access(BENCHMARKS / name / "run", os.X_OK)
+
+
+def test_rows_of_events_have_the_form_of_all_rows(tmp_path, capsys):
+    cases = load(BENCHMARKS / "events" / "cases.py")
+    report = load(BENCHMARKS / "report.py")
+    names = {name for case in cases.CASES for name in (case[1], case[3])}
+    runs = [
+        {"run_name": name, "run_type": kind, "real_time": time}
+        for name in names
+        for kind, time in [("iteration", 300.0), ("iteration", 600.0), ("aggregate", 1.0)]
+    ]
+    file = tmp_path / "rows.json"
+    made = report.Report("events", str(file))
+    for row in cases.rows(cases.parse(json.dumps({"benchmarks": runs}))):
+        made.add(row)
+    made.finish()
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert len(rows) == len(cases.CASES)
+    assert set(rows[0]) == set(report.FIELDS)
+    assert rows[0]["ours"] == 150
+    assert rows[0]["ratio"] == 1
+    assert "push, 1,000 events, 100,000 waiting" in capsys.readouterr().out
