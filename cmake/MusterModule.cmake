@@ -1,8 +1,8 @@
 # muster_add_module(NAME
 #   [HOT | COLD]               it computes, so loops are made vectors of; or it waits for others most of the time, so
 #                              it is built quickly rather than for speed
-#   UNITY                      sources of one folder are compiled together, which halves the time; names in unnamed
-#                              namespaces must then differ within a folder
+#   UNITY                      sources of one folder are compiled together, and so are its tests, which halves the
+#                              time; names in unnamed namespaces must then differ within a folder
 #   TEST_LABEL label           of NAME_tests; unit when not given
 #   DEPS modules...            other modules this one may include (checked by tools/layering.py)
 #   LINK targets...            external libraries that its headers need
@@ -58,6 +58,9 @@ function(muster_add_module name)
       set(arg_TEST_LABEL unit)
     endif()
     muster_add_test_program(${name}_tests LABEL ${arg_TEST_LABEL} LINK ${library} ${arg_LINK_PRIVATE} SOURCES ${tests})
+    if(arg_UNITY AND MUSTER_UNITY)
+      muster_compile_together(${name}_tests ${tests})
+    endif()
   endif()
   muster_install_module(${name} "${arg_PUBLIC_HEADERS}")
   muster_record_module(${name} "${arg_DEPS}")

@@ -1,5 +1,6 @@
 // Precompiled once for all modules. Sources still include what they use: MUSTER_USE_PCH=OFF must
-// build too.
+// build too. Whatever is instantiated by a header here is instantiated again in every source, so
+// one that few modules use (JSON) is not here.
 #pragma once
 
 #include <algorithm>
@@ -38,5 +39,4 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 #include <tl/expected.hpp>

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kAliasPrefix = "mars-";
 constexpr std::array<std::string_view, 3> kAliases{"scheduler", "web", "worker"};
 
-std::vector<std::string> arguments_of(int argc, const char* const* argv) {
+std::vector<std::string> strings_of(int argc, const char* const* argv) {
   std::vector<std::string> arguments;
   for (const std::string_view alias : kAliases) {
     std::string_view program = argv[0];
@@ -31,7 +31,7 @@ std::vector<std::string> arguments_of(int argc, const char* const* argv) {
 
 int run(int argc, const char* const* argv, const Io& io) {
   CommandTree tree(commands(), io);
-  return tree.run(argc < 1 ? std::vector<std::string>() : arguments_of(argc, argv));
+  return tree.run(argc < 1 ? std::vector<std::string>() : strings_of(argc, argv));
 }
 
 }  // namespace muster::cli

@@ -28,7 +28,7 @@ using std::chrono::seconds;
 constexpr Duration kUntilReady = seconds(60);
 constexpr Duration kGrace = seconds(5);
 
-struct Flags {
+struct ClusterFlags {
   std::size_t workers = 0;
   std::string host = "127.0.0.1";
   std::string web_port = "0";
@@ -44,7 +44,7 @@ struct Flags {
 /// The children of one `local-cluster`: scheduler first, then web, then workers.
 class LocalCluster {
  public:
-  LocalCluster(const Flags& flags, const Io& io, SignalReader signals, RunFolder folder)
+  LocalCluster(const ClusterFlags& flags, const Io& io, SignalReader signals, RunFolder folder)
       : flags_(flags), io_(io), signals_(std::move(signals)), folder_(std::move(folder)) {}
 
   int run();
@@ -67,7 +67,7 @@ class LocalCluster {
   void end();
   [[nodiscard]] bool anybody_runs() const;
 
-  const Flags& flags_;
+  const ClusterFlags& flags_;
   Io io_;
   SignalReader signals_;
   RunFolder folder_;
@@ -226,14 +226,14 @@ int LocalCluster::run() {
   return outcome == Outcome::failed ? kFailed : kDone;
 }
 
-void check(const Flags& flags) {
+void check(const ClusterFlags& flags) {
   for (const std::string* const size : {&flags.memory, &flags.cache}) {
     if (!size->empty() && !parse_cache_size(*size))
       throw UsageError(fmt::format("'{}' is not a size (4g) or a share (45%)", *size));
   }
 }
 
-int run(const Flags& flags, const Io& io) {
+int run(const ClusterFlags& flags, const Io& io) {
   check(flags);
   auto signals = SignalReader::open({SIGTERM, SIGINT, SIGHUP});
   if (!signals) return report(io, signals.error());
@@ -245,7 +245,7 @@ int run(const Flags& flags, const Io& io) {
 }  // namespace
 
 Action set_up_local_cluster(CLI::App& parser, Io io) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ClusterFlags>();
   parser.add_option("-n,--workers", flags->workers, "How many workers")
       ->required()
       ->check(CLI::Range(1u, 1024u).description(""))

@@ -30,8 +30,9 @@ std::string url_of(const WebFlags& flags) {
 
 // What the server says about a failure: {"error": "…"} or text.
 std::string complaint(std::string_view body) {
-  const auto json = nlohmann::json::parse(body, nullptr, false);
-  if (json.is_object() && json.contains("error") && json["error"].is_string()) return json["error"];
+  const auto document = nlohmann::json::parse(body, nullptr, false);
+  if (document.is_object() && document.contains("error") && document["error"].is_string())
+    return document["error"];
   return std::string(body.substr(0, 500));
 }
 

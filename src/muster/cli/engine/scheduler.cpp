@@ -10,13 +10,13 @@
 namespace muster::cli {
 namespace {
 
-struct Flags {
+struct SchedulerFlags {
   RoleFlags role;
   std::string journal_dir;
   std::uint16_t metrics_port = 0;
 };
 
-Result<RunningRole> start(const service::SchedulerOptions& options) {
+Result<RunningRole> start_scheduler(const service::SchedulerOptions& options) {
   auto started = service::SchedulerService::start(options);
   if (!started)
     return fail(started.error().within(
@@ -32,7 +32,7 @@ Result<RunningRole> start(const service::SchedulerOptions& options) {
 }  // namespace
 
 Action set_up_scheduler(CLI::App& parser, Io io) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<SchedulerFlags>();
   add_role_flags(parser, flags->role, NeedsScheduler::no);
   parser
       .add_option("--journal-dir", flags->journal_dir,
@@ -49,7 +49,7 @@ Action set_up_scheduler(CLI::App& parser, Io io) {
     options.role = role_options(flags->role, environment, NeedsScheduler::no);
     options.journal_dir = flags->journal_dir;
     options.metrics_port = flags->metrics_port;
-    return run_role(flags->role, io, [&] { return start(options); });
+    return run_role(flags->role, io, [&] { return start_scheduler(options); });
   };
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-Table table_of(const ordered_json& sessions) {
+Table table_of_sessions(const ordered_json& sessions) {
   Table table{"SESSION", "NAME", "TENSORS", "BYTES", "EXECUTIONS", "RUNNING"};
   for (const ordered_json& session : sessions) {
     const auto executions = session.value("executions", ordered_json::array());
@@ -39,7 +39,7 @@ Action set_up_engine_sessions(CLI::App& parser, Io io) {
     if (!answer) return report(io, answer.error());
     const auto sessions =
         answer->is_array() ? *answer : answer->value("sessions", ordered_json::array());
-    output.print(sessions, table_of(sessions));
+    output.print(sessions, table_of_sessions(sessions));
     return kDone;
   };
 }

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct TaskFlags {
   WebFlags web;
   std::string session;
   std::string execution;
@@ -24,7 +24,7 @@ struct Flags {
 };
 
 /// The executions of all sessions, or of those that were asked for.
-ordered_json executions_of(const ordered_json& sessions, const Flags& flags) {
+ordered_json executions_of(const ordered_json& sessions, const TaskFlags& flags) {
   auto found = ordered_json::array();
   for (const ordered_json& session : sessions) {
     const std::string id = field(session, "session");
@@ -40,7 +40,7 @@ ordered_json executions_of(const ordered_json& sessions, const Flags& flags) {
   return found;
 }
 
-Result<ordered_json> tasks_of(const Flags& flags) {
+Result<ordered_json> tasks_of(const TaskFlags& flags) {
   const auto sessions = ask_web(flags.web, "/api/sessions");
   if (!sessions) return sessions;
   auto executions = executions_of(
@@ -58,7 +58,7 @@ Result<ordered_json> tasks_of(const Flags& flags) {
   return executions;
 }
 
-Table table_of(const ordered_json& executions) {
+Table table_of_tasks(const ordered_json& executions) {
   Table table{"SESSION", "EXECUTION", "TASK", "OPERATOR", "STATE", "WORKER", "ATTEMPT", "SECONDS"};
   for (const ordered_json& execution : executions) {
     for (const ordered_json& task : execution["tasks"]) {
@@ -73,7 +73,7 @@ Table table_of(const ordered_json& executions) {
 }  // namespace
 
 Action set_up_engine_tasks(CLI::App& parser, Io io) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TaskFlags>();
   add_web_flags(parser, flags->web);
   parser.add_option("--session", flags->session, "Only of this session")->type_name("N");
   parser.add_option("--execution", flags->execution, "Only of this execution")->type_name("NAME");
@@ -86,7 +86,7 @@ Action set_up_engine_tasks(CLI::App& parser, Io io) {
   return [flags, output = Output(parser, io), io] {
     const auto executions = tasks_of(*flags);
     if (!executions) return report(io, executions.error());
-    output.print(*executions, table_of(*executions));
+    output.print(*executions, table_of_tasks(*executions));
     return kDone;
   };
 }

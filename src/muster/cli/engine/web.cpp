@@ -11,12 +11,12 @@
 namespace muster::cli {
 namespace {
 
-struct Flags {
+struct WebRoleFlags {
   RoleFlags role;
   service::WebOptions web;
 };
 
-void add_web_flags(CLI::App& parser, service::WebOptions& web) {
+void add_serving_flags(CLI::App& parser, service::WebOptions& web) {
   parser
       .add_option("--token-file", web.token_file,
                   "A file with the token that clients must show; without one it is derived from "
@@ -31,7 +31,7 @@ void add_web_flags(CLI::App& parser, service::WebOptions& web) {
   parser.add_option("--tls-key", web.tls_key, "Its key")->type_name("FILE");
 }
 
-Result<RunningRole> start(const service::WebOptions& options) {
+Result<RunningRole> start_web(const service::WebOptions& options) {
   auto started = service::WebService::start(options);
   if (!started) return fail(started.error().within("web"));
   const std::shared_ptr<service::WebService> web = *std::move(started);
@@ -44,14 +44,14 @@ Result<RunningRole> start(const service::WebOptions& options) {
 }  // namespace
 
 Action set_up_web(CLI::App& parser, Io io) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<WebRoleFlags>();
   add_role_flags(parser, flags->role, NeedsScheduler::yes);
-  add_web_flags(parser, flags->web);
+  add_serving_flags(parser, flags->web);
   return [flags, io] {
     if (flags->web.tls_certificate.empty() != flags->web.tls_key.empty())
       throw UsageError("--tls-certificate and --tls-key belong together");
     flags->web.role = role_options(flags->role, environment_or_throw(), NeedsScheduler::yes);
-    return run_role(flags->role, io, [&] { return start(flags->web); });
+    return run_role(flags->role, io, [&] { return start_web(flags->web); });
   };
 }
 

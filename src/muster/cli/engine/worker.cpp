@@ -12,7 +12,7 @@
 namespace muster::cli {
 namespace {
 
-Result<RunningRole> start(const service::WorkerOptions& options) {
+Result<RunningRole> start_worker(const service::WorkerOptions& options) {
   auto started = service::WorkerService::start(options);
   if (!started) return fail(started.error().within("worker"));
   const std::shared_ptr<service::WorkerService> worker = *std::move(started);
@@ -35,7 +35,7 @@ Action set_up_worker(CLI::App& parser, Io io) {
   add_worker_flags(parser, *flags);
   return [flags, io] {
     const auto options = worker_options(*flags, environment_or_throw());
-    return run_role(flags->role, io, [&] { return start(options); });
+    return run_role(flags->role, io, [&] { return start_worker(options); });
   };
 }
 

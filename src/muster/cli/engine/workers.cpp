@@ -22,7 +22,7 @@ std::string python_text(const ordered_json& worker) {
                      bytes_field(*python, "memory"));
 }
 
-Table table_of(const ordered_json& workers) {
+Table table_of_workers(const ordered_json& workers) {
   Table table{"NAME",   "STATE",    "HOST", "PID",    "THREADS", "RUNNING",
               "QUEUED", "FINISHED", "USED", "MEMORY", "SPILLED", "PYTHON"};
   for (const ordered_json& worker : workers) {
@@ -46,7 +46,7 @@ Action set_up_engine_workers(CLI::App& parser, Io io) {
     if (!answer) return report(io, answer.error());
     const auto workers =
         answer->is_array() ? *answer : answer->value("workers", ordered_json::array());
-    output.print(workers, table_of(workers));
+    output.print(workers, table_of_workers(workers));
     return kDone;
   };
 }

@@ -17,7 +17,7 @@
 namespace muster::cli {
 namespace {
 
-std::string text(const cluster::JobState& job, const std::string& folder, bool colour) {
+std::string description(const cluster::JobState& job, const std::string& folder, bool colour) {
   const Cell phase = phase_cell(job);
   std::string lines =
       fmt::format("name       {}\nid         {}\nstate      {}\nremark     {}\nsubmitted  {}\n",
@@ -58,7 +58,7 @@ Action set_up_job_describe(CLI::App& parser, Io io) {
       const std::string folder = mode.layout().job(job->id);
       auto document = job_document(*job, folder);
       document["spec"] = nlohmann::ordered_json::parse(cluster::to_json(job->spec));
-      output.print(document, text(*job, folder, io.colour));
+      output.print(document, description(*job, folder, io.colour));
       return kDone;
     });
   };

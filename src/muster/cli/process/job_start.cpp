@@ -15,7 +15,7 @@
 namespace muster::cli {
 namespace {
 
-int start(const std::string& file, bool wait, const Io& io) {
+int start_job(const std::string& file, bool wait, const Io& io) {
   const auto spec = cluster::read_job_file(file);
   if (!spec) return report(io, spec.error());
   if (spec->mode != "process") {
@@ -39,7 +39,7 @@ Action set_up_job_start(CLI::App& parser, Io io) {
   auto wait = std::make_shared<bool>(false);
   parser.add_option("FILE", *file, "The description of the job")->required()->type_name("");
   parser.add_flag("-w,--wait", *wait, "Show progress until it is over; end with its exit status");
-  return [file, wait, io] { return start(*file, *wait, io); };
+  return [file, wait, io] { return start_job(*file, *wait, io); };
 }
 
 }  // namespace muster::cli

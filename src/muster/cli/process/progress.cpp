@@ -21,7 +21,7 @@ namespace {
 
 using cluster::JobState;
 
-constexpr Duration kLookAgain = std::chrono::milliseconds(200);
+constexpr Duration kLookEvery = std::chrono::milliseconds(200);
 constexpr Duration kEndTime = std::chrono::seconds(30);
 constexpr int kSignalCode = 128;  // as shells have it: 130 after Ctrl-C
 
@@ -87,7 +87,7 @@ int follow_job(cluster::ProcessMode& mode, const std::string& name, const Io& io
       if (job->phase == cluster::JobPhase::failed) tell_failure(*job, io);
       return exit_code(*job);
     }
-    mode.wait_for_change(kLookAgain);
+    mode.wait_for_change(kLookEvery);
     if (const auto number = signals->take()) {
       io.err << fmt::format(
           "\njob '{}' goes on without being watched; 'muster process job stop {}' ends it\n", name,
@@ -104,7 +104,7 @@ int await_end(cluster::ProcessMode& mode, const std::string& name, Until until, 
     if (!job && job.error().is(cluster::Errc::not_found)) return kDone;
     if (!job) return report(io, job.error());
     if (job->final() && until == Until::over) return kDone;
-    mode.wait_for_change(kLookAgain);
+    mode.wait_for_change(kLookEvery);
   }
   return report(io, fmt::format("job '{}' has not ended yet; it will", name));
 }

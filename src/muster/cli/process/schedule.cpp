@@ -17,7 +17,7 @@
 namespace muster::cli {
 namespace {
 
-int start(const std::string& file, const Io& io) {
+int start_schedule(const std::string& file, const Io& io) {
   const auto schedule = cluster::read_schedule_file(file);
   if (!schedule) return report(io, schedule.error());
   if (schedule->job.mode != "process") {
@@ -37,7 +37,7 @@ int start(const std::string& file, const Io& io) {
 Action set_up_schedule_start(CLI::App& parser, Io io) {
   auto file = std::make_shared<std::string>();
   parser.add_option("FILE", *file, "The description of the schedule")->required()->type_name("");
-  return [file, io] { return start(*file, io); };
+  return [file, io] { return start_schedule(*file, io); };
 }
 
 Action set_up_schedule_stop(CLI::App& parser, Io io) {

@@ -39,7 +39,7 @@ nlohmann::ordered_json document(const cluster::ProcessMode& mode,
   return result;
 }
 
-std::string text(const nlohmann::ordered_json& facts) {
+std::string facts_text(const nlohmann::ordered_json& facts) {
   std::string lines = fmt::format("agent      {}", facts["agent"].get<std::string>());
   if (facts["pid"] != 0) lines += fmt::format(" (pid {})", facts["pid"].get<int>());
   for (const char* const fact : {"folder", "redis", "node", "resources", "limits"}) {
@@ -63,7 +63,7 @@ Action set_up_process_status(CLI::App& parser, Io io) {
       const auto status = mode.status();
       if (!status) return report(io, status.error());
       const auto facts = document(mode, *status);
-      output.print(facts, text(facts));
+      output.print(facts, facts_text(facts));
       return kDone;
     });
   };

@@ -7,16 +7,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kMebi = 1 << 20;
 
 TEST(Size, ReadsThePredecessorsForms) {
-  EXPECT_EQ(parse_size("2048m"), 2048 * kMiB);
-  EXPECT_EQ(parse_size("4096M"), 4096 * kMiB);
+  EXPECT_EQ(parse_size("2048m"), 2048 * kMebi);
+  EXPECT_EQ(parse_size("4096M"), 4096 * kMebi);
 }
 
 TEST(Size, ReadsUnitsInAnySpelling) {
   for (const char* text : {"1g", "1G", "1Gi", "1GB", "1gib", "1 GiB", "1024m", "1048576k"}) {
-    EXPECT_EQ(parse_size(text), 1024 * kMiB) << text;
+    EXPECT_EQ(parse_size(text), 1024 * kMebi) << text;
   }
   EXPECT_EQ(parse_size("1.5k"), 1536u);
   EXPECT_EQ(parse_size("7b"), 7u);
@@ -24,7 +24,7 @@ TEST(Size, ReadsUnitsInAnySpelling) {
 
 TEST(Size, ANumberAloneIsInTheGivenUnit) {
   EXPECT_EQ(parse_size("100"), 100u);
-  EXPECT_EQ(parse_size("100", kMiB), 100 * kMiB);
+  EXPECT_EQ(parse_size("100", kMebi), 100 * kMebi);
   EXPECT_EQ(parse_size("0"), 0u);
 }
 
@@ -59,8 +59,8 @@ TEST(Cpu, ReadsCoresAndThousandths) {
 
 TEST(QuantityText, ShowsTheLargestFittingUnit) {
   EXPECT_EQ(size_text(100), "100 B");
-  EXPECT_EQ(size_text(10 * kMiB), "10 MiB");
-  EXPECT_EQ(size_text(1536 * kMiB), "1.5 GiB");
+  EXPECT_EQ(size_text(10 * kMebi), "10 MiB");
+  EXPECT_EQ(size_text(1536 * kMebi), "1.5 GiB");
   EXPECT_EQ(time_text(milliseconds(250)), "250ms");
   EXPECT_EQ(time_text(milliseconds(90'000)), "90s");
   EXPECT_EQ(time_text(milliseconds(7'200'000)), "2h");

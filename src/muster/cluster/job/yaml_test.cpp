@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-std::vector<std::string> complaints(std::string_view text) {
+std::vector<std::string> yaml_complaints(std::string_view text) {
   Problems problems("f");
   const auto value = read_yaml(text, problems);
   EXPECT_TRUE(value || !problems.empty());
@@ -47,11 +47,11 @@ TEST(Yaml, MergesMapsWithoutOverwriting) {
   const Value& merged = value.find("b")->value;
   EXPECT_EQ(merged.find("k")->value.text, "3");
   EXPECT_EQ(merged.find("l")->value.text, "2");
-  EXPECT_THAT(complaints("b: {<<: 3}"), ElementsAre(HasSubstr("'<<' takes a map")));
+  EXPECT_THAT(yaml_complaints("b: {<<: 3}"), ElementsAre(HasSubstr("'<<' takes a map")));
 }
 
 TEST(Yaml, RefusesAKeyThatComesTwice) {
-  EXPECT_THAT(complaints("a: 1\nb: 2\na: 3\n"),
+  EXPECT_THAT(yaml_complaints("a: 1\nb: 2\na: 3\n"),
               ElementsAre("f:3: key 'a' comes twice; the first is in line 1"));
 }
 
@@ -65,21 +65,21 @@ TEST(Yaml, GivesWhatCanBeCheckedFurther) {
 }
 
 TEST(Yaml, RefusesWhatIsNotYaml) {
-  EXPECT_THAT(complaints("a: [1\nb: 2"), ElementsAre(HasSubstr("not YAML")));
-  EXPECT_THAT(complaints("\tx: 1"), SizeIs(1));
-  EXPECT_THAT(complaints(""), ElementsAre(HasSubstr("empty")));
-  EXPECT_THAT(complaints("a: 1\nb: \x92"), ElementsAre("f:2: the text is not UTF-8"));
-  EXPECT_THAT(complaints("a: 1\n---\nb: 2"), ElementsAre(HasSubstr("more than one document")));
-  EXPECT_THAT(complaints("a: !python/object x"), ElementsAre(HasSubstr("tags")));
-  EXPECT_THAT(complaints("? [a]\n: 1"), ElementsAre(HasSubstr("a key has to be a text")));
+  EXPECT_THAT(yaml_complaints("a: [1\nb: 2"), ElementsAre(HasSubstr("not YAML")));
+  EXPECT_THAT(yaml_complaints("\tx: 1"), SizeIs(1));
+  EXPECT_THAT(yaml_complaints(""), ElementsAre(HasSubstr("empty")));
+  EXPECT_THAT(yaml_complaints("a: 1\nb: \x92"), ElementsAre("f:2: the text is not UTF-8"));
+  EXPECT_THAT(yaml_complaints("a: 1\n---\nb: 2"), ElementsAre(HasSubstr("more than one document")));
+  EXPECT_THAT(yaml_complaints("a: !python/object x"), ElementsAre(HasSubstr("tags")));
+  EXPECT_THAT(yaml_complaints("? [a]\n: 1"), ElementsAre(HasSubstr("a key has to be a text")));
 }
 
 TEST(Yaml, TellsEachProblemInOneLine) {
   for (const char* text : {"a: *b\x07"
                            "c",
                            "\"a\\nb\": 1\n\"a\\nb\": 2"}) {
-    ASSERT_THAT(complaints(text), SizeIs(1));
-    EXPECT_EQ(complaints(text)[0].find_first_of("\n\x07"), std::string::npos);
+    ASSERT_THAT(yaml_complaints(text), SizeIs(1));
+    EXPECT_EQ(yaml_complaints(text)[0].find_first_of("\n\x07"), std::string::npos);
   }
 }
 
@@ -90,35 +90,36 @@ TEST(Yaml, LimitsWhatAliasesMultiply) {
     for (int j = 0; j < 10; ++j) bomb += "*a" + std::to_string(i - 1) + ",";
     bomb += "]\n";
   }
-  EXPECT_THAT(complaints(bomb), ElementsAre(HasSubstr("more than 50000 values")));
+  EXPECT_THAT(yaml_complaints(bomb), ElementsAre(HasSubstr("more than 50000 values")));
 }
 
 TEST(Yaml, RefusesAnAliasOfWhatItStandsIn) {
-  EXPECT_THAT(complaints("a: &x [*x]"), ElementsAre(HasSubstr("what it stands in")));
+  EXPECT_THAT(yaml_complaints("a: &x [*x]"), ElementsAre(HasSubstr("what it stands in")));
 }
 
 TEST(Yaml, LimitsDepth) {
-  EXPECT_THAT(complaints(std::string(100'000, '[')), ElementsAre(HasSubstr("32 deep")));
-  EXPECT_THAT(complaints(std::string(100'000, '{')), SizeIs(1));
+  EXPECT_THAT(yaml_complaints(std::string(100'000, '[')), ElementsAre(HasSubstr("32 deep")));
+  EXPECT_THAT(yaml_complaints(std::string(100'000, '{')), SizeIs(1));
   std::string text;
   for (int i = 0; i < 200; ++i) text += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
-  EXPECT_THAT(complaints(text), ElementsAre(HasSubstr("32 deep")));
+  EXPECT_THAT(yaml_complaints(text), ElementsAre(HasSubstr("32 deep")));
   std::string chain = "a0: &a0 [x]\n";
   for (int i = 1; i < 100; ++i) {
     chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
              "]\n";
   }
-  EXPECT_THAT(complaints(chain), ElementsAre(HasSubstr("32 deep")));
+  EXPECT_THAT(yaml_complaints(chain), ElementsAre(HasSubstr("32 deep")));
 }
 
 TEST(Yaml, SaysThatATabCannotIndent) {
-  EXPECT_THAT(complaints("a: 1\nb:\n\tc:\n\t\td: 1\n"),
+  EXPECT_THAT(yaml_complaints("a: 1\nb:\n\tc:\n\t\td: 1\n"),
               ElementsAre(AllOf(HasSubstr("3"), HasSubstr("use spaces"))));
-  EXPECT_THAT(complaints("a: [\n"), ElementsAre(HasSubstr("not YAML")));
+  EXPECT_THAT(yaml_complaints("a: [\n"), ElementsAre(HasSubstr("not YAML")));
 }
 
 TEST(Yaml, LimitsSize) {
-  EXPECT_THAT(complaints(std::string(kMaxSpecBytes + 1, ' ')), ElementsAre(HasSubstr("larger")));
+  EXPECT_THAT(yaml_complaints(std::string(kMaxSpecBytes + 1, ' ')),
+              ElementsAre(HasSubstr("larger")));
 }
 
 TEST(Yaml, StaysQuickWithVeryManyKeys) {

@@ -135,9 +135,9 @@ TEST(Reduction, MeanIsTheSumDivided) {
     SCOPED_TRACE(name(element));
     check("allreduce", ReductionKind::mean, element);
   }
-  std::vector<float> items = {3, 6, 1.5F};
-  divide(Element::f32, reinterpret_cast<std::byte*>(items.data()), 3, 3);
-  EXPECT_EQ(items, (std::vector<float>{1, 2, 0.5F}));
+  std::vector<float> halves = {3, 6, 1.5F};
+  divide(Element::f32, reinterpret_cast<std::byte*>(halves.data()), 3, 3);
+  EXPECT_EQ(halves, (std::vector<float>{1, 2, 0.5F}));
   std::vector<std::complex<double>> complex = {{3, 6}};
   divide(Element::c128, reinterpret_cast<std::byte*>(complex.data()), 1, 3);
   EXPECT_EQ(complex[0], (std::complex<double>{1, 2}));

@@ -266,7 +266,7 @@ TEST(Link, LosesNothingInFairWeatherEither) {
 }
 
 /// Two ends whose frames are passed by hand.
-class LinkPair : public testing::Test {
+class LinkPair : public ::testing::Test {
  protected:
   LinkPair() { exchange(); }
 

@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Message message(const char* source, const char* tag, const char* text = "") {
+Message event_message(const char* source, const char* tag, const char* text = "") {
   Message out;
   out.source = source;
   out.tag = tag;
@@ -42,9 +42,9 @@ class RegisterTableTest : public testing::Test {
 TEST_F(RegisterTableTest, CallsAHandlerWithTheMessagesOfItsEvent) {
   RegisterTable table(kWorkers);
   table.on("worker:update:2", record()).on("worker_3:update:1", record());
-  EXPECT_EQ(table.push(message("worker_1", "update", "a")), true);
+  EXPECT_EQ(table.push(event_message("worker_1", "update", "a")), true);
   EXPECT_EQ(table.trigger(), 0u);
-  EXPECT_EQ(table.push(message("worker_3", "update", "b")), true);
+  EXPECT_EQ(table.push(event_message("worker_3", "update", "b")), true);
   EXPECT_EQ(table.trigger(), 2u);
   EXPECT_THAT(calls_, ElementsAre(ElementsAre("a", "b"), ElementsAre("b")));
   EXPECT_EQ(table.waiting(), 0u);
@@ -53,15 +53,15 @@ TEST_F(RegisterTableTest, CallsAHandlerWithTheMessagesOfItsEvent) {
 TEST_F(RegisterTableTest, SaysWhenNoEventAsksForAMessage) {
   RegisterTable table(kWorkers);
   table.on("worker:update:2", record());
-  EXPECT_EQ(table.push(message("worker_1", "other")), false);
-  EXPECT_EQ(table.push(message("stranger", "update")), false);
+  EXPECT_EQ(table.push(event_message("worker_1", "other")), false);
+  EXPECT_EQ(table.push(event_message("stranger", "update")), false);
   EXPECT_EQ(table.waiting(), 0u);
 }
 
 TEST_F(RegisterTableTest, MatchesAStrangerByNameAndWildcardOnly) {
   RegisterTable table(kWorkers);
   table.on("stranger:*:1", record()).on("*:*:1", record()).on("worker:*:1", record());
-  EXPECT_EQ(table.push(message("stranger", "t")), true);
+  EXPECT_EQ(table.push(event_message("stranger", "t")), true);
   EXPECT_EQ(table.trigger(), 2u);
 }
 
@@ -71,7 +71,7 @@ TEST_F(RegisterTableTest, FollowsThePeersThatItsCallbackGives) {
   table.on("worker:update:100%", record());
   peers["worker"].push_back("worker_4");
   for (const char* source : {"worker_1", "worker_2", "worker_4"})
-    EXPECT_EQ(table.push(message(source, "update", source)), true);
+    EXPECT_EQ(table.push(event_message(source, "update", source)), true);
   EXPECT_EQ(table.trigger(), 0u);
   peers["worker"].erase(peers["worker"].begin());
   EXPECT_EQ(table.trigger(), 1u);
@@ -84,7 +84,8 @@ TEST_F(RegisterTableTest, AsksForThePeersOnlyWhenTheirVersionChanges) {
   RegisterTable table(
       PeerSource{.peers = [&] { return ++asked, kWorkers; }, .version = [&] { return version; }});
   table.on("worker:update:50%", record());
-  for (int i = 0; i < 10; ++i) ASSERT_TRUE(table.push(message("worker_1", "update")).has_value());
+  for (int i = 0; i < 10; ++i)
+    ASSERT_TRUE(table.push(event_message("worker_1", "update")).has_value());
   EXPECT_EQ(asked, 1);
   version = 2;
   EXPECT_EQ(table.trigger(), 5u);
@@ -96,16 +97,16 @@ TEST_F(RegisterTableTest, KnowsTheTypeOfAPeerThatHasLeft) {
   RegisterTable table(PeerSource{.peers = [&] { return peers; }});
   table.on("worker:bye:1", record());
   peers.clear();
-  EXPECT_EQ(table.push(message("worker_1", "bye")), true);
+  EXPECT_EQ(table.push(event_message("worker_1", "bye")), true);
   EXPECT_EQ(table.trigger(), 1u);
 }
 
 TEST_F(RegisterTableTest, CountsAPeerOnceThatIsNamedLikeAType) {
   RegisterTable table(PeersByType{{"solo", {"solo"}}, {"pair", {"p1", "p2"}}, {"odd", {"pair"}}});
   table.on("solo:t:100%", record()).on("pair:t:100%", record()).on("*:t:100%", record());
-  ASSERT_TRUE(table.push(message("solo", "t", "1")).has_value());
+  ASSERT_TRUE(table.push(event_message("solo", "t", "1")).has_value());
   for (const char* source : {"p1", "p2", "pair"})
-    ASSERT_TRUE(table.push(message(source, "t", source)).has_value());
+    ASSERT_TRUE(table.push(event_message(source, "t", source)).has_value());
   EXPECT_EQ(table.trigger(), 3u);
   EXPECT_THAT(calls_, ElementsAre(ElementsAre("1"), ElementsAre("p1", "p2", "pair"),
                                   ElementsAre("1", "p1", "p2", "pair")));
@@ -114,8 +115,8 @@ TEST_F(RegisterTableTest, CountsAPeerOnceThatIsNamedLikeAType) {
 TEST_F(RegisterTableTest, GivesHandlersAndMessagesToTheCaller) {
   RegisterTable table(kWorkers);
   table.on("worker:a:1", record()).on("worker:*:2", record());
-  ASSERT_TRUE(table.push(message("worker_1", "a", "1")).has_value());
-  ASSERT_TRUE(table.push(message("worker_1", "b", "2")).has_value());
+  ASSERT_TRUE(table.push(event_message("worker_1", "a", "1")).has_value());
+  ASSERT_TRUE(table.push(event_message("worker_1", "b", "2")).has_value());
   auto triggered = table.get();
   ASSERT_EQ(triggered.size(), 2u);
   EXPECT_THAT(texts(triggered[0].messages), ElementsAre("1"));
@@ -128,10 +129,10 @@ TEST_F(RegisterTableTest, GivesHandlersAndMessagesToTheCaller) {
 TEST_F(RegisterTableTest, ForgetsItsMessagesWhenCleared) {
   RegisterTable table(kWorkers);
   table.on("worker:a:2", record()).on("worker:a:1", record());
-  ASSERT_TRUE(table.push(message("worker_1", "a", "1")).has_value());
+  ASSERT_TRUE(table.push(event_message("worker_1", "a", "1")).has_value());
   table.clear();
   EXPECT_EQ(table.trigger(), 0u);
-  ASSERT_TRUE(table.push(message("worker_1", "a", "2")).has_value());
+  ASSERT_TRUE(table.push(event_message("worker_1", "a", "2")).has_value());
   EXPECT_EQ(table.trigger(), 1u);
   EXPECT_THAT(calls_, ElementsAre(ElementsAre("2")));
 }
@@ -140,9 +141,9 @@ TEST_F(RegisterTableTest, LetsAHandlerUseTheTable) {
   RegisterTable table(kWorkers);
   table.on("worker:ping:1", [&](std::vector<Message>) {
     table.on("worker:pong:1", record());
-    ASSERT_TRUE(table.push(message("worker_2", "pong", "p")).has_value());
+    ASSERT_TRUE(table.push(event_message("worker_2", "pong", "p")).has_value());
   });
-  ASSERT_TRUE(table.push(message("worker_1", "ping")).has_value());
+  ASSERT_TRUE(table.push(event_message("worker_1", "ping")).has_value());
   EXPECT_EQ(table.trigger(), 2u);
   EXPECT_THAT(calls_, ElementsAre(ElementsAre("p")));
 }
@@ -151,7 +152,7 @@ TEST_F(RegisterTableTest, GoesOnAfterAHandlerThatThrows) {
   RegisterTable table(kWorkers);
   table.on("worker:a:1", [](std::vector<Message>) { throw std::runtime_error("no"); })
       .on("worker:a:1", record());
-  ASSERT_TRUE(table.push(message("worker_1", "a", "1")).has_value());
+  ASSERT_TRUE(table.push(event_message("worker_1", "a", "1")).has_value());
   EXPECT_THROW(table.trigger(), std::runtime_error);
   EXPECT_EQ(table.trigger(), 1u);
   EXPECT_THAT(calls_, ElementsAre(ElementsAre("1")));
@@ -160,12 +161,12 @@ TEST_F(RegisterTableTest, GoesOnAfterAHandlerThatThrows) {
 TEST_F(RegisterTableTest, RefusesMoreThanMayWait) {
   RegisterTable table(kWorkers, {.max_waiting = 2});
   table.on("worker:a:10", record());
-  EXPECT_TRUE(table.push(message("worker_1", "a")).has_value());
-  EXPECT_TRUE(table.push(message("worker_1", "a")).has_value());
-  const auto refused = table.push(message("worker_1", "a"));
+  EXPECT_TRUE(table.push(event_message("worker_1", "a")).has_value());
+  EXPECT_TRUE(table.push(event_message("worker_1", "a")).has_value());
+  const auto refused = table.push(event_message("worker_1", "a"));
   ASSERT_FALSE(refused.has_value());
   EXPECT_TRUE(refused.error().is(Errc::would_block));
-  EXPECT_EQ(table.push(message("worker_1", "b")), false);
+  EXPECT_EQ(table.push(event_message("worker_1", "b")), false);
 }
 
 TEST_F(RegisterTableTest, ThrowsForAHandlerThatIsNone) {

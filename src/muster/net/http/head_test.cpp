@@ -10,8 +10,8 @@ namespace {
 
 using Framing = BodyPlan::Framing;
 
-tl::expected<std::string, HeadFailure> read(std::string_view text, std::size_t piece = 1,
-                                            std::size_t most = 1000) {
+tl::expected<std::string, HeadFailure> read_head(std::string_view text, std::size_t piece = 1,
+                                                 std::size_t most = 1000) {
   test::MemoryStream stream(text, piece);
   StreamReader reader(stream);
   const auto head = read_head(reader, most, TimePoint::max());
@@ -26,26 +26,28 @@ int refused(const std::string& text) {
 
 TEST(Head, EndsWithAnEmptyLine) {
   for (const std::size_t piece : {1u, 3u, 100u}) {
-    EXPECT_EQ(read("GET / HTTP/1.1\r\nA: b\r\n\r\nbody", piece), "GET / HTTP/1.1\r\nA: b\r\n\r\n");
-    EXPECT_EQ(read("\r\n\r\nGET / HTTP/1.1\r\n\r\n", piece), "GET / HTTP/1.1\r\n\r\n")
+    EXPECT_EQ(read_head("GET / HTTP/1.1\r\nA: b\r\n\r\nbody", piece),
+              "GET / HTTP/1.1\r\nA: b\r\n\r\n");
+    EXPECT_EQ(read_head("\r\n\r\nGET / HTTP/1.1\r\n\r\n", piece), "GET / HTTP/1.1\r\n\r\n")
         << "empty lines before it are skipped";
   }
 }
 
 TEST(Head, IsRefusedWhenItsLinesAreWrong) {
   for (const std::size_t piece : {1u, 100u}) {
-    EXPECT_EQ(read("GET / HTTP/1.1\n\n", piece).error(), HeadFailure::malformed);
-    EXPECT_EQ(read("GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", piece).error(), HeadFailure::malformed);
-    EXPECT_EQ(read("\x16\x03\x01", piece).error(), HeadFailure::malformed) << "TLS";
-    EXPECT_EQ(read("\r\n\r\n\r\n\r\n\r\n\r\n", piece).error(), HeadFailure::malformed);
+    EXPECT_EQ(read_head("GET / HTTP/1.1\n\n", piece).error(), HeadFailure::malformed);
+    EXPECT_EQ(read_head("GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", piece).error(),
+              HeadFailure::malformed);
+    EXPECT_EQ(read_head("\x16\x03\x01", piece).error(), HeadFailure::malformed) << "TLS";
+    EXPECT_EQ(read_head("\r\n\r\n\r\n\r\n\r\n\r\n", piece).error(), HeadFailure::malformed);
   }
 }
 
 TEST(Head, MayEndTooEarlyOrBeTooLarge) {
-  EXPECT_EQ(read("").error(), HeadFailure::ended);
-  EXPECT_EQ(read("GET").error(), HeadFailure::cut);
-  EXPECT_EQ(read("GET /" + std::string(2000, 'a')).error(), HeadFailure::too_large);
-  EXPECT_EQ(read("GET / HTTP/1.1\r\nA: b\r\n\r\n", 100, 10).error(), HeadFailure::too_large);
+  EXPECT_EQ(read_head("").error(), HeadFailure::ended);
+  EXPECT_EQ(read_head("GET").error(), HeadFailure::cut);
+  EXPECT_EQ(read_head("GET /" + std::string(2000, 'a')).error(), HeadFailure::too_large);
+  EXPECT_EQ(read_head("GET / HTTP/1.1\r\nA: b\r\n\r\n", 100, 10).error(), HeadFailure::too_large);
 }
 
 TEST(Head, TellsWhatIsAsked) {

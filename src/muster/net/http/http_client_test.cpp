@@ -25,7 +25,8 @@ std::string url_of(std::uint16_t port, std::string_view rest = "") {
   return "http://127.0.0.1:" + std::to_string(port) + std::string(rest);
 }
 
-std::unique_ptr<HttpServer> serve(HttpServer::Handler handler, HttpServerOptions options = {}) {
+std::unique_ptr<HttpServer> serve_scripted(HttpServer::Handler handler,
+                                           HttpServerOptions options = {}) {
   return HttpServer::start(std::move(options), std::move(handler)).value();
 }
 
@@ -72,7 +73,7 @@ class ScriptedServer {
 };
 
 TEST(HttpClient, AsksWithPrefixTokenHeadersAndBody) {
-  const auto server = serve([](HttpExchange& exchange) {
+  const auto server = serve_scripted([](HttpExchange& exchange) {
     const HttpRequest& request = exchange.request();
     const auto body = exchange.whole_body(100);
     (void)exchange.answer(201, "text/plain",
@@ -95,7 +96,7 @@ TEST(HttpClient, AsksWithPrefixTokenHeadersAndBody) {
 
 TEST(HttpClient, KeepsItsConnection) {
   std::atomic<int> asked = 0;
-  const auto server = serve([&](HttpExchange& exchange) {
+  const auto server = serve_scripted([&](HttpExchange& exchange) {
     ++asked;
     (void)exchange.answer(200, "", exchange.request().peer);
   });
@@ -106,7 +107,7 @@ TEST(HttpClient, KeepsItsConnection) {
 }
 
 TEST(HttpClient, AsksFromManyThreadsAtOnce) {
-  const auto server = serve([](HttpExchange& exchange) {
+  const auto server = serve_scripted([](HttpExchange& exchange) {
     (void)exchange.answer(200, "", exchange.request().query_text);
   });
   const auto client = HttpClient::make(url_of(server->port())).value();
@@ -127,7 +128,7 @@ TEST(HttpClient, AsksFromManyThreadsAtOnce) {
 
 TEST(HttpClient, MovesLargeBodiesBothWays) {
   const auto bytes = pattern((5u << 20) + 3);
-  const auto server = serve([&](HttpExchange& exchange) {
+  const auto server = serve_scripted([&](HttpExchange& exchange) {
     const auto body = exchange.whole_body(bytes.size());
     const bool same = body && std::ranges::equal(body->bytes(), bytes);
     (void)exchange.begin(same ? 200 : 500, "",
@@ -166,7 +167,7 @@ TEST(HttpClient, MovesLargeBodiesBothWays) {
 }
 
 TEST(HttpClient, GivesErrorAnswersWholeWhereABodyWasToGoElsewhere) {
-  const auto server = serve(
+  const auto server = serve_scripted(
       [](HttpExchange& exchange) { (void)exchange.answer(404, "text/plain", "no such chunk"); });
   const auto client = HttpClient::make(url_of(server->port())).value();
   const auto reply = client.request_into(
@@ -224,8 +225,8 @@ TEST(HttpClient, ReadsOtherServersAnswers) {
 }
 
 TEST(HttpClient, ReadsTheAnswerOfAServerThatDoesNotReadTheBody) {
-  const auto server =
-      serve([](HttpExchange& exchange) { EXPECT_FALSE(exchange.whole_body(100).has_value()); });
+  const auto server = serve_scripted(
+      [](HttpExchange& exchange) { EXPECT_FALSE(exchange.whole_body(100).has_value()); });
   const auto client = HttpClient::make(url_of(server->port())).value();
   const auto bytes = pattern(20u << 20);
   const std::array parts{ByteSpan(bytes)};
@@ -235,7 +236,7 @@ TEST(HttpClient, ReadsTheAnswerOfAServerThatDoesNotReadTheBody) {
 }
 
 TEST(HttpClient, GivesUpAtTheDeadline) {
-  const auto server = serve([](HttpExchange& exchange) {
+  const auto server = serve_scripted([](HttpExchange& exchange) {
     while (!exchange.stopping()) std::this_thread::yield();
   });
   const auto client = HttpClient::make(url_of(server->port())).value();
@@ -245,7 +246,7 @@ TEST(HttpClient, GivesUpAtTheDeadline) {
 }
 
 TEST(HttpClient, GivesUpOnABodyThatStopsComing) {
-  const auto server = serve([](HttpExchange& exchange) {
+  const auto server = serve_scripted([](HttpExchange& exchange) {
     (void)exchange.begin(200, "", 10);
     (void)exchange.write(as_bytes("half"));
     while (!exchange.stopping()) std::this_thread::yield();
@@ -290,7 +291,7 @@ class HttpClientWithTls : public ::testing::Test {
   std::unique_ptr<HttpServer> start(const test::Certificate& certificate) {
     HttpServerOptions options;
     options.tls = certificate.files();
-    return serve(
+    return serve_scripted(
         [](HttpExchange& exchange) {
           const auto body = exchange.whole_body(100u << 20);
           (void)exchange.answer(200, "", body->bytes());
@@ -323,9 +324,9 @@ TEST_F(HttpClientWithTls, KeepsItsConnection) {
   const test::Certificate certificate("IP:127.0.0.1");
   HttpServerOptions options;
   options.tls = certificate.files();
-  const auto server =
-      serve([](HttpExchange& exchange) { (void)exchange.answer(200, "", exchange.request().peer); },
-            options);
+  const auto server = serve_scripted(
+      [](HttpExchange& exchange) { (void)exchange.answer(200, "", exchange.request().peer); },
+      options);
   HttpClientOptions trusting;
   trusting.tls_ca = certificate.files().certificate;
   const auto client =
@@ -366,7 +367,7 @@ TEST_F(HttpClientWithTls, ServersSurvivePlainClientsAndStop) {
 }
 
 TEST_F(HttpClientWithTls, PlainServersAreNoTlsServers) {
-  const auto server = serve([](HttpExchange&) {});
+  const auto server = serve_scripted([](HttpExchange&) {});
   const auto reply = ask(*server, "127.0.0.1", "");
   ASSERT_FALSE(reply.has_value());
   EXPECT_NE(reply.error().message().find("TLS"), std::string::npos) << reply.error().message();

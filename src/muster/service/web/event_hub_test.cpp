@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TimePoint soon() { return std::chrono::steady_clock::now() + 20s; }
+TimePoint patience() { return std::chrono::steady_clock::now() + 20s; }
 TimePoint now() { return std::chrono::steady_clock::now(); }
 
 TEST(EventHub, HandsLinesToAllWhoListen) {
@@ -20,7 +20,7 @@ TEST(EventHub, HandsLinesToAllWhoListen) {
   hub.publish("a");
   hub.publish("b");
   for (const auto& each : {one, two}) {
-    const auto lines = each->take(soon());
+    const auto lines = each->take(patience());
     ASSERT_EQ(lines.size(), 2u);
     EXPECT_EQ(*lines[0], "a");
     EXPECT_EQ(*lines[1], "b");
@@ -33,7 +33,7 @@ TEST(EventHub, TellsASlowListenerWhatItLost) {
   const auto listening = hub.listen();
   for (std::size_t i = 0; i < EventHub::Listening::kMostLines + 3; ++i)
     hub.publish(std::to_string(i));
-  const auto lines = listening->take(soon());
+  const auto lines = listening->take(patience());
   ASSERT_EQ(lines.size(), EventHub::Listening::kMostLines + 1);
   EXPECT_EQ(*lines[0], R"({"event":"lines_lost","count":3})");
   EXPECT_EQ(*lines[1], "3");
@@ -49,7 +49,7 @@ TEST(EventHub, ForgetsThoseWhoLeft) {
 TEST(EventHub, WakesThoseWhoWaitWhenItStops) {
   EventHub hub;
   const auto listening = hub.listen();
-  std::jthread waiting([&] { EXPECT_TRUE(listening->take(soon()).empty()); });
+  std::jthread waiting([&] { EXPECT_TRUE(listening->take(patience()).empty()); });
   hub.stop();
   waiting.join();
   EXPECT_TRUE(listening->stopped());

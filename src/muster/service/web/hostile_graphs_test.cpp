@@ -34,7 +34,7 @@ using nlohmann::json;
 using testing::AnyOf;
 using testing::HasSubstr;
 
-TimePoint soon() { return std::chrono::steady_clock::now() + 60s; }
+TimePoint in_a_minute() { return std::chrono::steady_clock::now() + 60s; }
 
 /// A graph written by hand.
 struct Forged {
@@ -100,7 +100,7 @@ class HostileGraphs : public testing::Test {
   }
   json ask(std::string_view method, const std::string& path, ByteSpan body) {
     const std::array<ByteSpan, 1> spans = {body};
-    const auto reply = client->request(method, path, spans, {}, soon());
+    const auto reply = client->request(method, path, spans, {}, in_a_minute());
     if (!reply) throw std::runtime_error(reply.error().message());
     return json::parse(reply->body.text());
   }
@@ -113,7 +113,7 @@ class HostileGraphs : public testing::Test {
     const json taken = ask("POST", base, as_bytes(body));
     if (taken.contains("error")) return taken;
     json state = json::object();
-    for (const TimePoint end = soon(); SteadyClock().now() < end;) {
+    for (const TimePoint end = in_a_minute(); SteadyClock().now() < end;) {
       state =
           ask("GET",
               base + "/" + name + "?wait=5&seen=" + std::to_string(state.value("version", 0)), {});

@@ -16,14 +16,14 @@ using engine::ChunkId;
 using engine::Index;
 using engine::TestFolder;
 
-constexpr std::size_t kBudget = 4u << 20;
+constexpr std::size_t kServerBudget = 4u << 20;
 
 /// A server whose store holds 4 MiB and spills; nobody reads its answers.
 class ChunkServerTest : public testing::Test {
  protected:
   std::shared_ptr<engine::ChunkStore> open() {
     engine::StoreOptions options;
-    options.budget = kBudget;
+    options.budget = kServerBudget;
     options.spill.directories = {folder.path("spill")};
     // Whoever waits for a pin that does not go gets an error after this, instead of the chunk.
     options.wait = std::chrono::seconds(2);

@@ -10,7 +10,7 @@ using engine::SessionId;
 using engine::TaskFailed;
 using engine::TaskFinished;
 
-Outcome finished(std::uint32_t task, std::uint32_t first_output, std::uint32_t outputs) {
+Outcome finished_with(std::uint32_t task, std::uint32_t first_output, std::uint32_t outputs) {
   Outcome outcome;
   outcome.report.event = TaskFinished{{}, {SessionId(1), task}, 1, {}};
   outcome.first_output = first_output;
@@ -20,8 +20,8 @@ Outcome finished(std::uint32_t task, std::uint32_t first_output, std::uint32_t o
 
 TEST(OutcomeLog, TellsAgainWhatFailedAndWhatIsStillHere) {
   OutcomeLog log;
-  log.add(finished(1, 10, 2));
-  log.add(finished(2, 12, 1));
+  log.add(finished_with(1, 10, 2));
+  log.add(finished_with(2, 12, 1));
   Outcome failed;
   failed.report.event = TaskFailed{{}, {SessionId(1), 3}, 1, {}, "no", {}};
   log.add(failed);
@@ -33,7 +33,7 @@ TEST(OutcomeLog, TellsAgainWhatFailedAndWhatIsStillHere) {
 
 TEST(OutcomeLog, KnowsWhatATaskLeft) {
   OutcomeLog log;
-  log.add(finished(1, 10, 2));
+  log.add(finished_with(1, 10, 2));
   const std::vector<ChunkId> made{{SessionId(1), 10}, {SessionId(1), 11}};
   EXPECT_EQ(log.made_by({SessionId(1), 1}), made);
   EXPECT_TRUE(log.made_by({SessionId(2), 1}).empty());
@@ -41,7 +41,7 @@ TEST(OutcomeLog, KnowsWhatATaskLeft) {
 
 TEST(OutcomeLog, ForgetsTheOldest) {
   OutcomeLog log;
-  for (std::uint32_t i = 0; i <= OutcomeLog::kMost; ++i) log.add(finished(i, i, 1));
+  for (std::uint32_t i = 0; i <= OutcomeLog::kMost; ++i) log.add(finished_with(i, i, 1));
   EXPECT_EQ(log.size(), OutcomeLog::kMost);
   EXPECT_TRUE(log.made_by({SessionId(1), 0}).empty());
 }

@@ -66,7 +66,7 @@ std::string text_of(std::uint64_t number) {
   return std::string(size, static_cast<char>('a' + number % 26));
 }
 
-std::size_t mappings_of(std::string_view label) {
+std::size_t mapped(std::string_view label) {
   std::ifstream maps("/proc/self/maps");
   std::size_t count = 0;
   for (std::string line; std::getline(maps, line);) count += line.find(label) != line.npos ? 1 : 0;
@@ -98,15 +98,15 @@ TEST(ShmCrash, DeliversWhatAKilledSenderHadPublished) {
   for (int i = 0; i < 10; ++i) parent.step();
   EXPECT_EQ(parent.departed.size(), 1u);
   // What was received keeps the dead process's memory; then nothing is left of it.
-  EXPECT_GT(mappings_of("muster-arena"), 0u);
+  EXPECT_GT(mapped("muster-arena"), 0u);
   parent.received.clear();
-  EXPECT_EQ(mappings_of("muster-arena"), 0u);
-  EXPECT_EQ(mappings_of("muster-ring"), 0u);
+  EXPECT_EQ(mapped("muster-arena"), 0u);
+  EXPECT_EQ(mapped("muster-ring"), 0u);
 }
 
 TEST(ShmCrash, TakesMemoryBackFromAKilledReceiver) {
-  constexpr std::size_t kMiB = std::size_t{1} << 20;
-  TestNode parent("parent", {.arena_bytes = 8 * kMiB});
+  constexpr std::size_t kMebi = std::size_t{1} << 20;
+  TestNode parent("parent", {.arena_bytes = 8 * kMebi});
   Child child(parent, [](TestNode& node, PeerId, const std::function<void()>& signal) {
     while (node.received.size() < 4) node.step();
     signal();
@@ -121,20 +121,20 @@ TEST(ShmCrash, TakesMemoryBackFromAKilledReceiver) {
     return to.has_value();
   }));
   for (std::uint64_t i = 1; i <= 4; ++i) {
-    const Body body = Body::text(std::string(kMiB, 'x'));
+    const Body body = Body::text(std::string(kMebi, 'x'));
     ASSERT_TRUE(run_until({&parent}, [&] {
       return parent.driver().send(*to, test_message(parent.self(), i, body)) == SendStatus::sent;
     }));
   }
   ASSERT_TRUE(child.wait_for_signal());
-  EXPECT_FALSE(parent.driver().allocate(6 * kMiB).has_value()) << "the child holds 4 MiB";
+  EXPECT_FALSE(parent.driver().allocate(6 * kMebi).has_value()) << "the child holds 4 MiB";
   child.kill();
   ASSERT_TRUE(run_until({&parent}, [&] { return !parent.departed.empty(); }));
   EXPECT_TRUE(parent.departed[0].undelivered.empty());
   EXPECT_EQ(parent.driver().send(*to, test_message(parent.self(), 5, {})), SendStatus::gone);
-  EXPECT_TRUE(parent.driver().allocate(6 * kMiB).has_value());
+  EXPECT_TRUE(parent.driver().allocate(6 * kMebi).has_value());
   parent.step();
-  EXPECT_EQ(mappings_of("muster-ring"), 0u);
+  EXPECT_EQ(mapped("muster-ring"), 0u);
 }
 
 TEST(ShmFork, AChildThatLetsGoOfWhatItInheritedDoesNotDisturbItsParent) {
