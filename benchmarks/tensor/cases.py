@@ -194,3 +194,29 @@ BOUNDS: dict[str, str] = {
     "matmul": "gemm",
     "inner of ones": "syrk",
 }
+
+
+def square_bytes(side: int, count: int) -> int:
+    return count * 8 * side * side
+
+
+#: The live data of a case by its size, in bytes: inputs that the caller holds, and the results.
+#: What lies between the two, such as filtered items, does not count. `inner of ones` makes its
+#: input and needs it whole. Monte-Carlo pi is not here: it holds nothing before, one number after.
+LIVE: dict[str, Callable[[int], int]] = {
+    "fused chain": lambda items: 8 * items,
+    "Black-Scholes": lambda items: 5 * 8 * items,
+    "sum": lambda size: size,
+    "sum axis 0": lambda size: size,
+    "sum axis 1": lambda size: size,
+    "mean": lambda size: size,
+    "std": lambda size: size,
+    "std axis 0": lambda size: size,
+    "std axis 1": lambda size: size,
+    "matmul": lambda side: square_bytes(side, 3),
+    "inner of ones": lambda side: square_bytes(side, 2),
+    "svd": lambda rows: 2 * 50 * 8 * rows,
+    "sort": lambda items: 2 * 8 * items,
+    "filter, unique": lambda items: 8 * items,
+    "transpose": lambda size: 2 * size,
+}

@@ -1,8 +1,9 @@
 """Usage: measure.py CASE SYSTEM SIZE REPETITIONS
 
 Runs one case on one system in a process of its own, so that its memory and caches are its own,
-and prints {"seconds": [...], "peak": bytes above what the inputs take}. The first run, in which
-libraries are loaded and threads are started, does not count.
+and prints {"seconds": [...], "peak": bytes above what the inputs take, "held": bytes at most, with
+the inputs, above what the process had before them}. The first run, in which libraries are loaded
+and threads are started, counts for memory only.
 """
 
 from __future__ import annotations
@@ -47,18 +48,21 @@ class Peak:
 
 def main() -> None:
     name, system, size, repetitions = sys.argv[1:]
-    run = CASES[name][0](System(system), int(size))
+    spoken_to = System(system)
+    before = resident()
+    run = CASES[name][0](spoken_to, int(size))
     seconds = []
-    peak = 0
+    peak = held = 0
     for _ in range(int(repetitions) + 1):
         with Peak() as memory:
             start = time.perf_counter()
             result = run()
             seconds.append(time.perf_counter() - start)
         peak = max(peak, memory.most - memory.before)
+        held = max(held, memory.most - before)
         del result
         gc.collect()
-    print(json.dumps({"seconds": seconds[1:], "peak": peak}))
+    print(json.dumps({"seconds": seconds[1:], "peak": peak, "held": held}))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 #include "muster/engine/tile/tiler.h"
 
+#include <utility>
+
 #include "muster/base/assert.h"
 
 namespace muster::engine {
@@ -17,10 +19,7 @@ class Tiler {
         left_(reader_counts(plan)) {}
 
   std::vector<Tiled> operator()() {
-    for (std::uint32_t step = 0; step < plan_.steps.size(); ++step) {
-      tile(step);
-      for (const PlanRef input : plan_.steps[step].inputs) let_go(input);
-    }
+    for (std::uint32_t step = 0; step < plan_.steps.size(); ++step) tile(step);
     std::vector<Tiled> results;
     for (const PlanRef result : plan_.results)
       results.push_back(tiled_[result.step][result.output]);
@@ -39,6 +38,7 @@ class Tiler {
         pin(tiled);
         tiled_[number].push_back(std::move(tiled));
       }
+      let_go(step.inputs);
     } else {
       tiled_[number] = tile_in_stages(step);
     }
@@ -50,9 +50,14 @@ class Tiler {
     }
   }
 
-  /// The results, pinned.
+  /// The results, pinned. The inputs are let go: when the operator is done, or waits for what it
+  /// has made of them and keeps.
   std::vector<Tiled> tile_in_stages(const PlanStep& step) {
     std::vector<Tiled> kept;
+    bool has_inputs = true;
+    const auto done_with_inputs = [&] {
+      if (std::exchange(has_inputs, false)) let_go(step.inputs);
+    };
     for (;;) {
       std::vector<const Tiled*> inputs;
       std::vector<Meta> metas;
@@ -68,6 +73,7 @@ class Tiler {
       if (result.waits()) {
         for (const Tiled& own : result.kept()) pin(own);
         for (const ChunkRef chunk : result.awaited()) graph_.pin(chunk);
+        if (!result.kept().empty()) done_with_inputs();
         run_(graph_, result.awaited());
         for (const ChunkRef chunk : result.awaited()) graph_.unpin(chunk);
       }
@@ -75,7 +81,10 @@ class Tiler {
       if (!result.waits())
         for (const Tiled& output : result.outputs()) pin(output);
       for (const Tiled& own : kept) unpin(own);
-      if (!result.waits()) return std::move(result.outputs());
+      if (!result.waits()) {
+        done_with_inputs();
+        return std::move(result.outputs());
+      }
       kept = std::move(result.kept());
     }
   }
@@ -88,8 +97,9 @@ class Tiler {
     for (const ChunkRef chunk : tiled.chunks) graph_.unpin(chunk);
   }
 
-  void let_go(PlanRef ref) {
-    if (--left_[ref.step][ref.output] == 0) unpin(tiled_[ref.step][ref.output]);
+  void let_go(const std::vector<PlanRef>& refs) {
+    for (const PlanRef ref : refs)
+      if (--left_[ref.step][ref.output] == 0) unpin(tiled_[ref.step][ref.output]);
   }
 
   const Plan& plan_;

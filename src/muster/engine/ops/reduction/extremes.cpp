@@ -56,6 +56,36 @@ HWY_INLINE T best_of(std::size_t count, F value) {
   return best;
 }
 
+/// The best of four runs, `value(run, i)`, which are read at the same time (see `four_sums`).
+template <class Order, class T, class F>
+HWY_INLINE void best_of_four(std::size_t count, T* best, F value) {
+  T a = Order::template worst<T>();
+  T b = a;
+  T c = a;
+  T d = a;
+  if constexpr (std::is_same_v<Order, Less>) {
+#pragma omp simd reduction(min : a, b, c, d)
+    for (std::size_t i = 0; i < count; ++i) {
+      a = value(0, i) < a ? value(0, i) : a;
+      b = value(1, i) < b ? value(1, i) : b;
+      c = value(2, i) < c ? value(2, i) : c;
+      d = value(3, i) < d ? value(3, i) : d;
+    }
+  } else {
+#pragma omp simd reduction(max : a, b, c, d)
+    for (std::size_t i = 0; i < count; ++i) {
+      a = value(0, i) > a ? value(0, i) : a;
+      b = value(1, i) > b ? value(1, i) : b;
+      c = value(2, i) > c ? value(2, i) : c;
+      d = value(3, i) > d ? value(3, i) : d;
+    }
+  }
+  best[0] = a;
+  best[1] = b;
+  best[2] = c;
+  best[3] = d;
+}
+
 /// The least or greatest item; NaN if there is one.
 template <class Order, class T>
 struct Extreme {
@@ -88,6 +118,27 @@ struct Extreme {
       return sum == sum ? best : sum;
     } else {
       return best_of<Order, State>(count, [&](std::size_t i) { return widened<State>(in[i]); });
+    }
+  }
+  /// In short pieces: what was looked through for the best is still near when NaN is looked for.
+  static HWY_INLINE void run_four(const Item* const* in, std::size_t count, State* states)
+    requires(!kIsComplex<T>)
+  {
+    constexpr std::size_t kPiece = 256;
+    for (std::size_t begin = 0; begin < count; begin += kPiece) {
+      const std::size_t size = std::min(kPiece, count - begin);
+      const auto value = [&](int run, std::size_t i) { return in[run][begin + i]; };
+      State best[4];
+      best_of_four<Order, State>(size, best, value);
+      if constexpr (std::is_floating_point_v<T>) {
+        State nans[4] = {};
+        four_sums<State>(size, nans, [&](int run, std::size_t i) {
+          return value(run, i) == value(run, i) ? T{0} : value(run, i);
+        });
+        for (int run = 0; run < 4; ++run)
+          if (is_nan(nans[run])) best[run] = nans[run];
+      }
+      for (int run = 0; run < 4; ++run) states[run] = choose(states[run], best[run]);
     }
   }
   static HWY_INLINE State join(State a, Index, State b, Index) { return choose(a, b); }
@@ -145,6 +196,8 @@ struct TimeExtreme : Extreme<Order, std::int64_t> {
     for (std::size_t i = 0; i < count; ++i) best = choose(best, in[i]);
     return best;
   }
+  /// That of numbers knows no missing times.
+  static void run_four(const State* const*, std::size_t, State*) = delete;
   static HWY_INLINE State join(State a, Index, State b, Index) { return choose(a, b); }
 };
 

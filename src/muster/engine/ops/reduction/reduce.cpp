@@ -14,6 +14,7 @@
 #include "muster/engine/ops/reduction/fold.h"
 #include "muster/engine/ops/reduction/memory_order.h"
 #include "muster/engine/ops/reduction/partial.h"
+#include "muster/engine/ops/reduction/whole_rows.h"
 #include "muster/engine/tile/unknown_inputs.h"
 #include "muster/engine/value/starts.h"
 
@@ -279,8 +280,12 @@ TileResult tile_reduction(TileContext& context) {
   const std::vector<std::size_t> unknown = unknown_inputs(context);
   const Reducer& reducer = *context.row().reducer;
   if (reducer.places && !unknown.empty()) return context.wait_for_sizes(unknown);
-  const std::optional<Aligned> aligned = align(context);
+  std::optional<Aligned> aligned = align(context);
   if (!aligned) return context.wait_for_sizes(unknown);
+  if (aligned->inputs.size() == 1 && aligned->inputs.front().splits == aligned->splits) {
+    aligned->inputs.front() = in_whole_rows(context, aligned->inputs.front());
+    aligned->splits = aligned->inputs.front().splits;
+  }
 
   const std::string operation(context.row().name);
   const std::size_t ndim = aligned->splits.size();

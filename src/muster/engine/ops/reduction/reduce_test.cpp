@@ -95,6 +95,62 @@ TEST_F(Reduce, FoldsStripsOfColumnsOfEveryWidth) {
     }
 }
 
+TEST_F(Reduce, FindsTheBestOfRunsOfEveryLength) {
+  for (const Index length : {128, 129, 255, 256, 257, 1000, 1024, 5000})
+    for (const Index rows : {3, 4, 5, 9}) {
+      const Tensor x = ramp({rows, length});
+      const Array least = session_.fetch(min(x, axis(1)));
+      const Array most = session_.fetch(max(x, axis(1)));
+      for (Index row = 0; row < rows; ++row) {
+        ASSERT_EQ(least.as<double>()[row], static_cast<double>(row * length)) << length;
+        ASSERT_EQ(most.as<double>()[row], static_cast<double>((row + 1) * length - 1)) << length;
+      }
+    }
+}
+
+TEST_F(Reduce, FindsNanInTheRunsThatHaveIt) {
+  constexpr Index kRows = 6;
+  constexpr Index kLength = 700;
+  for (Index row = 0; row < kRows; ++row)
+    for (const Index place : {0, 1, 255, 256, 511, 699}) {
+      std::vector<double> items(kRows * kLength, -1.0);
+      items[static_cast<std::size_t>(row * kLength + place)] = std::nan("");
+      const Tensor x = constant(Array::copy_of(Type::f64, {kRows, kLength}, items.data()));
+      const Array most = session_.fetch(max(x, axis(1)));
+      for (Index other = 0; other < kRows; ++other)
+        ASSERT_EQ(std::isnan(most.as<double>()[other]), other == row) << row << " " << place;
+    }
+}
+
+TEST_F(Reduce, ReadsLargeArraysInWholeRows) {
+  const Index rows = 1100;
+  const Index columns = 1001;
+  const Tensor x = ramp({rows, columns}, Ints{250, 300});
+  const double items = static_cast<double>(rows * columns);
+  const Tensor down = sum(x, axis(0));
+  const Array sums = session_.fetch(down);
+  EXPECT_EQ(down.node()->stored(0)->splits(), Splits({{columns}}));
+  for (Index column = 0; column < columns; ++column)
+    ASSERT_DOUBLE_EQ(sums.as<double>()[column],
+                     static_cast<double>(rows * column + columns * rows * (rows - 1) / 2));
+  const Array along = session_.fetch(max(x, axis(1)));
+  for (Index row = 0; row < rows; ++row)
+    ASSERT_EQ(along.as<double>()[row], static_cast<double>((row + 1) * columns - 1));
+  EXPECT_EQ(number(max(x)), items - 1);
+  EXPECT_EQ(*session_.fetch(argmax(x)).as<std::int64_t>(), rows * columns - 1);
+}
+
+TEST_F(Reduce, LeavesChunksThatLieApartAsTheyAre) {
+  const Index rows = 1100;
+  const Index columns = 1001;
+  const Tensor x = ramp({rows, columns}, Ints{250, 300});
+  const Tensor apart = apply_one("negative", {x});
+  session_.execute(apart);
+  const Tensor down = sum(apart, axis(0));
+  session_.execute(down);
+  EXPECT_EQ(down.node()->stored(0)->splits(), Splits({{300, 300, 300, 101}}));
+}
+
 TEST_F(Reduce, AddsLongRowsUpWithSmallErrors) {
   constexpr Index kLength = 1'000'000;
   const std::vector<double> items(3 * kLength, 0.1);

@@ -116,23 +116,34 @@ std::vector<Meta> infer_unique(const Call& call) {
   return {{input.dtype, {kUnknown}}};
 }
 
+constexpr std::size_t kMostParts = 64;  // every part has a piece of every run
+/// Chunks whose sizes nobody knows are runs as they are, up to so many.
+constexpr std::size_t kMostUnknown = 512;
+
+/// The input in runs.
+Tiled cut_into_runs(TileContext& context, Index most, std::size_t key_size) {
+  const Tiled& input = context.input(0);
+  const std::vector<Index>& given = input.splits[0];
+  if (!context.knows(0)) return input;
+  const bool as_given = given.size() >= context.options().threads && given.size() <= kMostParts &&
+                        *std::max_element(given.begin(), given.end()) <= most;
+  if (as_given) return input;
+  return rechunk(context, input, context.input_meta(0).dtype,
+                 {sorting_runs(context.options(), given, key_size)});
+}
+
 /// The different keys of each run, and samples of them.
 TileResult tile_distinct(TileContext& context) {
-  constexpr std::size_t kMost = 64;  // every part has a piece of every run
-  constexpr Index kSamples = 100;    // for each part
+  constexpr Index kSamples = 100;  // for each part
   const DType dtype = context.input_meta(0).dtype;
   const Type key = key_type(dtype.type);
-  const std::vector<Index>& given = context.input(0).splits[0];
   const Index most = most_in_task(context.options(), item_size(key));
-  const bool as_given = given.size() >= context.options().threads && given.size() <= kMost &&
-                        *std::max_element(given.begin(), given.end()) <= most;
-  const std::vector<Index> pieces =
-      as_given ? given : sorting_runs(context.options(), given, item_size(key));
-  const Tiled cut = rechunk(context, context.input(0), dtype, {pieces});
-  const auto count = static_cast<Index>(pieces.size());
+  const Tiled cut = cut_into_runs(context, most, item_size(key));
+  const auto count = static_cast<Index>(cut.chunks.size());
+  const Index parts = std::min(count, static_cast<Index>(kMostParts));
   const Attributes attributes = {
-      {"samples", std::max<Index>(1, std::min(kSamples * count, most / count))}};
-  Tiled runs{{std::vector<Index>(pieces.size(), kUnknown)}, {}};
+      {"samples", std::max<Index>(1, std::min(kSamples * parts, most / count))}};
+  Tiled runs{{std::vector<Index>(cut.chunks.size(), kUnknown)}, {}};
   Tiled samples = runs;
   for (const ChunkRef chunk : cut.chunks) {
     const std::uint32_t task =
@@ -148,8 +159,12 @@ TileResult tile_distinct(TileContext& context) {
 }
 
 TileResult tile_unique(TileContext& context) {
-  if (!context.knows(0)) return context.wait_for_sizes({0});
-  if (context.kept().empty()) return tile_distinct(context);
+  if (context.kept().empty()) {
+    const std::size_t chunks = context.input(0).chunks.size();
+    if (!context.knows(0) && (chunks < context.options().threads || chunks > kMostUnknown))
+      return context.wait_for_sizes({0});
+    return tile_distinct(context);
+  }
   constexpr Index kSmall = 1 << 20;
   const Tiled& runs = context.kept()[0];
   const DType dtype = context.input_meta(0).dtype;
@@ -160,7 +175,7 @@ TileResult tile_unique(TileContext& context) {
   };
   if (size < std::min(kSmall, most_in_task(context.options(), item_size(keys.dtype))))
     return Tiled{{{kUnknown}}, {join(runs.chunks)}};
-  const std::size_t parts = runs.chunks.size();
+  const std::size_t parts = std::min(runs.chunks.size(), kMostParts);
   const ChunkRef bounds = context.emit(kBounds, {{"parts", static_cast<std::int64_t>(parts)}},
                                        context.kept()[1].chunks, keys);
   std::vector<std::uint32_t> splits;
