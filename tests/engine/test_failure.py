@@ -172,6 +172,14 @@ def test_a_worker_that_leaves_hands_over_what_it_has(cluster_of):
     assert cluster.leftovers() == []
 
 
+def test_a_worker_leaves_though_the_scheduler_was_killed(cluster_of):
+    cluster = cluster_of(2)
+    cluster.scheduler.kill()
+    worker = cluster.workers["w1"]
+    worker.end(signal.SIGTERM, timeout=60)
+    assert "the scheduler has stopped without a word" in worker.text()
+
+
 def test_a_worker_leaves_while_it_computes(cluster_of, chance):
     cluster = cluster_of(3)
 

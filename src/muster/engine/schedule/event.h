@@ -87,6 +87,9 @@ struct TaskFinished {
   TaskId task;
   std::uint64_t attempt = 0;
   std::vector<std::uint64_t> output_bytes;
+  /// Nanoseconds at work, as the worker measured them: that a short one began is not told. 0 where
+  /// it did not: then they are counted from TaskStarted.
+  std::int64_t took = 0;
   friend bool operator==(const TaskFinished&, const TaskFinished&) = default;
 };
 

@@ -49,7 +49,7 @@ void fields(Archive& archive, T& item) {
   else if constexpr (std::is_same_v<E, TaskStarted>)
     archive(item.worker, item.task, item.attempt);
   else if constexpr (std::is_same_v<E, TaskFinished>)
-    archive(item.worker, item.task, item.attempt, item.output_bytes);
+    archive(item.worker, item.task, item.attempt, item.output_bytes, item.took);
   else if constexpr (std::is_same_v<E, TaskFailed>)
     archive(item.worker, item.task, item.attempt, item.fault, item.message, item.missing);
   else if constexpr (std::is_same_v<E, ChunksCopied> || std::is_same_v<E, ChunksLost>)

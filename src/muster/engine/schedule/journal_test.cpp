@@ -23,7 +23,7 @@ std::vector<ScheduleEvent> one_of_each() {
           WorkerLost{WorkerId(4), false},
           WorkerSilent{WorkerId(4), false},
           TaskStarted{WorkerId(4), task, 7},
-          TaskFinished{WorkerId(4), task, 7, {1, 2}},
+          TaskFinished{WorkerId(4), task, 7, {1, 2}, 12345},
           TaskFailed{WorkerId(4), task, 7, TaskFault::inputs_missing, "why", {3}},
           ChunksCopied{WorkerId(4), {{chunk, 5}}},
           ChunksLost{WorkerId(4), {chunk}},

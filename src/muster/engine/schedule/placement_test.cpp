@@ -1,3 +1,4 @@
+#include <limits>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -100,6 +101,37 @@ TEST(Placement, GivesAWorkerManyTasksWhileTheyAreShort) {
     most = std::max(most, given.size() - i - 1);
   }
   EXPECT_EQ(most, 1u + 2 * 32);
+}
+
+TEST(Placement, LearnsFromWorkersHowShortTasksAreWhoseStartWasNotTold) {
+  ScheduleOptions options;
+  options.first_mean = 100'000'000;  // long ones came before
+  Rig rig(options);
+  rig.join(0);
+  rig.submit(sources(1000), first(1000));
+  std::size_t most = 0;
+  std::vector<RunTask> given = rig.runs();
+  for (std::size_t i = 0; i < 100; ++i) {
+    rig.now += 1'000'000;  // until the report comes
+    rig.feed(TaskFinished{given[i].worker, given[i].task, given[i].attempt, {}, 1'000});
+    for (const RunTask& run : rig.runs()) given.push_back(run);
+    most = std::max(most, given.size() - i - 1);
+  }
+  EXPECT_EQ(most, 1u + 2 * 32);
+}
+
+TEST(Placement, DoesNotTrustATimeThatCannotBe) {
+  Rig rig;
+  rig.join(0);
+  rig.submit(sources(100), first(100));
+  std::vector<RunTask> given = rig.runs();
+  for (std::size_t i = 0; i < 50; ++i) {
+    const std::int64_t took =
+        i % 2 == 0 ? std::numeric_limits<std::int64_t>::max() : std::int64_t{-1};
+    rig.feed(TaskFinished{given[i].worker, given[i].task, given[i].attempt, {}, took});
+    for (const RunTask& run : rig.runs()) given.push_back(run);
+  }
+  EXPECT_LE(given.size(), 53u);
 }
 
 TEST(Placement, StealsForAWorkerThatRunsDry) {

@@ -10,6 +10,12 @@ namespace {
 constexpr Instant kPauseGrows = 4;
 constexpr Instant kLongestPause = 10'000'000'000;
 
+// The mean is of about so many tasks: few, so that short ones that follow long ones are soon given
+// many at a time.
+constexpr Instant kMeanOf = 8;
+// What a worker says beyond this is not believed; sums of it must not overflow.
+constexpr Instant kLongest = Instant{24} * 3600 * 1'000'000'000;
+
 /// Before the next try of what failed so many times.
 Instant pause_after(std::uint8_t failures, Instant first) {
   Instant pause = first;
@@ -60,13 +66,7 @@ void Scheduler::on(const TaskFinished& event) {
   SessionState& s = *find(event.task.session);
   const std::uint32_t attempt = find_attempt(*task, event.worker, event.attempt);
   if (attempt != kNobody) {
-    if (attempts_[attempt].started >= 0) {
-      const Instant took = now_ - attempts_[attempt].started;
-      OperatorState& op = s.operators[task->operator_name];
-      ++op.measured;
-      op.total += took;
-      mean_ += (took - mean_) / 16;
-    }
+    measure(s, *task, attempts_[attempt], event.took);
     remove_attempt(s, attempt);
   }
   if (is_active(task->phase))
@@ -78,6 +78,17 @@ void Scheduler::on(const TaskFinished& event) {
     if (find_copy(c, event.worker.value()) == kNobody)
       take_second(s, task->first_chunk + i, event.worker.value());
   }
+}
+
+/// Learns how long tasks take; `told` by the worker.
+void Scheduler::measure(SessionState& s, const TaskState& task, const AttemptState& attempt,
+                        Instant told) {
+  if (told <= 0 && attempt.started < 0) return;
+  const Instant took = told > 0 ? std::min(told, kLongest) : now_ - attempt.started;
+  OperatorState& op = s.operators[task.operator_name];
+  ++op.measured;
+  op.total += took;
+  mean_ += (took - mean_) / kMeanOf;
 }
 
 void Scheduler::on(const TaskFailed& event) {

@@ -133,6 +133,7 @@ class Scheduler {
   void add_attempt(SessionState& s, std::uint32_t task, std::uint32_t worker,
                    std::uint64_t promised);
   void remove_attempt(SessionState& s, std::uint32_t attempt);
+  void measure(SessionState& s, const TaskState& task, const AttemptState& attempt, Instant told);
   void cancel_attempts(SessionState& s, std::uint32_t task);
   void enqueue(SessionState& s, std::uint32_t task, std::uint32_t worker);
   void unready(TaskState& task);

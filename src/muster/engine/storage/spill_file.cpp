@@ -50,6 +50,14 @@ int write_compressed(int fd, ByteSpan bytes, SpillCompression compression, std::
 }
 
 /// The header comes last: only then its lengths are known.
+/// Takes away what a longer chunk left in the file before.
+int cut(int fd, std::size_t length) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) return errno;
+  if (static_cast<std::uint64_t>(status.st_size) == length) return 0;
+  return ::ftruncate(fd, static_cast<off_t>(length)) == 0 ? 0 : errno;
+}
+
 int write_chunk(int fd, ByteSpan bytes, SpillHeader& header) {
   const bool plain = header.compression == SpillCompression::none;
   if (plain) {
@@ -141,13 +149,14 @@ Result<SpillHeader> read_header(int fd, const std::string& path, ChunkKey key, s
 }  // namespace
 
 Result<std::size_t> write_spill_file(const std::string& path, ChunkKey key, ByteSpan bytes,
-                                     SpillCompression compression) {
-  const std::string unfinished = path + ".tmp";
-  const FileDescriptor fd(
-      ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+                                     SpillCompression compression, const std::string& spare) {
+  const std::string unfinished = spare.empty() ? path + ".tmp" : spare;
+  const int create = spare.empty() ? O_CREAT | O_EXCL : O_NOFOLLOW;
+  const FileDescriptor fd(::open(unfinished.c_str(), O_WRONLY | create | O_CLOEXEC, 0600));
   if (!fd) return fail(system_error(errno, fmt::format("create '{}'", unfinished)));
   SpillHeader header{.compression = compression, .key = key};
   int error = write_chunk(fd.get(), bytes, header);
+  if (error == 0 && !spare.empty()) error = cut(fd.get(), SpillHeader::kBytes + header.body_bytes);
   if (error == 0 && ::rename(unfinished.c_str(), path.c_str()) != 0) error = errno;
   if (error == 0) return SpillHeader::kBytes + header.body_bytes;
   ::unlink(unfinished.c_str());

@@ -100,18 +100,10 @@ void SpillPool::work(std::size_t number) {
 
 void SpillPool::run(std::size_t number, Job job) {
   Lane& lane = *lanes_[number];
-  std::uint64_t serial = 0;
-  {
-    const std::scoped_lock lock(mutex_);
-    serial = ++serial_;
-  }
   // With a serial number, because a chunk that was dropped may be made again.
   std::string path = fmt::format("{}/{:x}-{:x}-{}.chunk", lane.directory.folder(), job.key.session,
-                                 job.key.chunk, serial);
-  const auto written = [&] {
-    const IoPlaces::Place place(lane.places);
-    return write_spill_file(path, job.key, job.bytes, compression_);
-  }();
+                                 job.key.chunk, next_serial());
+  const auto written = write_file(lane, job, path);
   if (written) {
     job.done(SpillFile{number, std::move(path), *written});
     return;
@@ -122,12 +114,55 @@ void SpillPool::run(std::size_t number, Job job) {
   if (!hand_out(job)) job.done(fail(refused(job.key, job.bytes.size(), job.refusals, job.full)));
 }
 
-Result<void> SpillPool::read(const SpillFile& file, ChunkKey key, std::span<std::byte> into) {
-  const IoPlaces::Place place(lanes_[file.lane]->places);
-  return read_spill_file(file.path, key, into);
+std::uint64_t SpillPool::next_serial() {
+  const std::scoped_lock lock(mutex_);
+  return ++serial_;
 }
 
-void SpillPool::remove(const SpillFile& file) { ::unlink(file.path.c_str()); }
+Result<std::size_t> SpillPool::write_file(Lane& lane, const Job& job, const std::string& path) {
+  std::string spare;
+  {
+    const std::scoped_lock lock(mutex_);
+    spare = lane.spares.take(job.bytes.size());
+  }
+  const IoPlaces::Place place(lane.places);
+  auto written = write_spill_file(path, job.key, job.bytes, compression_, spare);
+  if (written) return written;
+  // What failed may be the spare, or that there is no room beside the others.
+  std::vector<std::string> rest;
+  {
+    const std::scoped_lock lock(mutex_);
+    rest = lane.spares.take_all();
+  }
+  for (const std::string& each : rest) ::unlink(each.c_str());
+  if (spare.empty() && rest.empty()) return written;
+  return write_spill_file(path, job.key, job.bytes, compression_);
+}
+
+Result<void> SpillPool::read(const SpillFile& file, ChunkKey key, std::span<std::byte> into) {
+  const IoPlaces::Place place(lanes_[file.lane]->places);
+  std::multiset<std::string>::iterator mark;
+  {
+    const std::scoped_lock lock(mutex_);
+    mark = reading_.insert(file.path);
+  }
+  auto read = read_spill_file(file.path, key, into);
+  const std::scoped_lock lock(mutex_);
+  reading_.erase(mark);
+  return read;
+}
+
+void SpillPool::remove(const SpillFile& file) {
+  Lane& lane = *lanes_[file.lane];
+  const std::string spare = fmt::format("{}/spare-{}", lane.directory.folder(), next_serial());
+  if (::rename(file.path.c_str(), spare.c_str()) != 0) return;
+  {
+    // Whoever reads it opened it before, and must not find another chunk in it.
+    const std::scoped_lock lock(mutex_);
+    if (!reading_.contains(file.path) && lane.spares.add(file.bytes, spare)) return;
+  }
+  ::unlink(spare.c_str());
+}
 
 void SpillPool::stop() {
   std::call_once(stop_once_, [&] {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "muster/base/result.h"
 #include "muster/engine/storage/chunk_key.h"
 #include "muster/engine/storage/io_places.h"
+#include "muster/engine/storage/spare_files.h"
 #include "muster/engine/storage/spill_directory.h"
 #include "muster/engine/storage/spill_file.h"
 
@@ -55,6 +57,7 @@ class SpillPool {
   /// `spill_failed` name what each directory answered.
   void write(ChunkKey key, ByteSpan bytes, Done done);
   [[nodiscard]] Result<void> read(const SpillFile& file, ChunkKey key, std::span<std::byte> into);
+  /// Nobody finds it any more; whoever reads it may finish.
   void remove(const SpillFile& file);
 
   /// Lets the files that are being written finish, fails the others and removes everything.
@@ -76,19 +79,23 @@ class SpillPool {
     std::deque<Job> jobs;             ///< `mutex_` must be held
     std::size_t load = 0;             ///< bytes of jobs, waiting and running; `mutex_` must be held
     std::condition_variable arrived;  ///< with `mutex_`
+    SpareFiles spares;                ///< `mutex_` must be held
   };
 
   void work(std::size_t lane);
   void run(std::size_t lane, Job job);
   /// Gives the job to a directory that has not refused it; false when there is none.
   [[nodiscard]] bool hand_out(Job& job);
+  [[nodiscard]] Result<std::size_t> write_file(Lane& lane, const Job& job, const std::string& path);
+  [[nodiscard]] std::uint64_t next_serial();
 
   const SpillCompression compression_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::size_t turn_ = 0;      ///< `mutex_` must be held
-  std::uint64_t serial_ = 0;  ///< `mutex_` must be held
-  bool stopped_ = false;      ///< `mutex_` must be held
+  std::multiset<std::string> reading_;  ///< paths that are read now; `mutex_` must be held
+  std::size_t turn_ = 0;                ///< `mutex_` must be held
+  std::uint64_t serial_ = 0;            ///< `mutex_` must be held
+  bool stopped_ = false;                ///< `mutex_` must be held
   std::once_flag stop_once_;
   std::vector<std::thread> threads_;
 };

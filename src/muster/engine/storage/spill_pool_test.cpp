@@ -1,7 +1,11 @@
 #include "muster/engine/storage/spill_pool.h"
 
+#include <filesystem>
 #include <future>
+#include <optional>
 #include <set>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -35,6 +39,46 @@ TEST(SpillPool, UsesAllDirectories) {
   }
   EXPECT_EQ(lanes.size(), 2u);
   EXPECT_TRUE(folder.chunk_files().empty());
+}
+
+std::uint64_t inode_of(const std::string& path) {
+  struct stat status{};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return status.st_ino;
+}
+
+TEST(SpillPool, WritesFilesAgainThatAreNotNeededAnyMore) {
+  const TestFolder folder;
+  for (const auto compression : {SpillCompression::none, SpillCompression::lz4}) {
+    const auto pool =
+        SpillPool::open({.directories = {folder.path("a")}, .compression = compression}).value();
+    std::optional<std::uint64_t> inode;
+    // Shorter, longer and as long as the one before.
+    for (const std::size_t size : {1000, 900, 2000, 2000}) {
+      const auto bytes = test_bytes(kKey, size);
+      const auto file = write(*pool, kKey, bytes).get().value();
+      const std::uint64_t own = inode_of(file.path);
+      EXPECT_EQ(own, inode.value_or(own));
+      inode = own;
+      EXPECT_EQ(std::filesystem::file_size(file.path), file.bytes);
+      std::vector<std::byte> back(bytes.size());
+      ASSERT_TRUE(pool->read(file, kKey, back));
+      EXPECT_TRUE(same(back, bytes));
+      pool->remove(file);
+      EXPECT_FALSE(pool->read(file, kKey, back)) << "it is nobody's any more";
+    }
+  }
+}
+
+TEST(SpillPool, WritesAnotherFileWhereASpareOneIsGone) {
+  const TestFolder folder;
+  const auto pool = SpillPool::open({.directories = {folder.path("a")}}).value();
+  const auto bytes = test_bytes(kKey, 1000);
+  const auto file = write(*pool, kKey, bytes).get().value();
+  pool->remove(file);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path("a")))
+    if (entry.path().filename().string().starts_with("spare-")) ::unlink(entry.path().c_str());
+  EXPECT_TRUE(write(*pool, kKey, bytes).get());
 }
 
 TEST(SpillPool, GoesOnWithTheOtherDirectoriesWhenOneRefuses) {

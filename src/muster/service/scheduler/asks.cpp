@@ -171,14 +171,22 @@ std::optional<Answer> Asks::cancel(const Ask& ask, const comm::Message&) {
 
 std::optional<Answer> Asks::tensor(const Ask& ask, const comm::Message&) {
   const auto session = session_of(ask);
-  const auto tensor = or_refuse(sessions_.tensor(session, Arguments(ask.arguments).text("key")));
+  const Arguments arguments(ask.arguments);
+  const auto tensor = or_refuse(sessions_.tensor(session, arguments.text("key")));
+  nlohmann::json found = {{"dtype", engine::name(tensor->dtype())}, {"splits", tensor->splits()}};
+  // There may be a million of them.
+  if (arguments.truth_or("chunks", true)) found["chunks"] = chunks_of(session->id, *tensor);
+  return accepted(std::move(found));
+}
+
+nlohmann::json Asks::chunks_of(SessionId session, const ClusterStored& tensor) const {
   auto chunks = nlohmann::json::array();
   core_.look([&](const Core::View& view) {
-    for (const std::uint32_t number : tensor->chunks()) {
+    for (const std::uint32_t number : tensor.chunks()) {
       auto holders = nlohmann::json::array();
       std::uint64_t bytes = 0;
       bool lost = true;
-      if (const auto chunk = view.scheduler.chunk({session->id, number})) {
+      if (const auto chunk = view.scheduler.chunk({session, number})) {
         bytes = chunk->bytes;
         lost = chunk->holders.empty() && !chunk->coming;
         for (const engine::WorkerId id : chunk->holders)
@@ -190,9 +198,7 @@ std::optional<Answer> Asks::tensor(const Ask& ask, const comm::Message&) {
     }
     return true;
   });
-  return accepted({{"dtype", engine::name(tensor->dtype())},
-                   {"splits", tensor->splits()},
-                   {"chunks", std::move(chunks)}});
+  return chunks;
 }
 
 std::optional<Answer> Asks::upload(const Ask& ask, const comm::Message&) {

@@ -47,6 +47,8 @@ class Asks {
   [[nodiscard]] std::shared_ptr<Session> session_of(const Ask& ask);
   [[nodiscard]] std::shared_ptr<Execution> execution_of(const std::shared_ptr<Session>& session,
                                                         const Ask& ask);
+  [[nodiscard]] nlohmann::json chunks_of(engine::SessionId session,
+                                         const ClusterStored& tensor) const;
 
   Core& core_;
   Sessions& sessions_;

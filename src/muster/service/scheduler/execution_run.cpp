@@ -213,6 +213,7 @@ void ExecutionRun::submit_last(Stager& stager, const std::vector<engine::Tensor>
       places.push_back(std::move(place));
     }
     execution_->before_last(places);
+    stager.forget_tasks();
     submit(std::move(stage), true);
   }
   sessions_.core_.note(LastSubmitted{session_->id, execution_->name(), std::move(places)});

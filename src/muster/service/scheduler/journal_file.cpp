@@ -24,7 +24,7 @@ constexpr std::string_view kMagic = "muster scheduler journal ";
 /// others do not read them: they would find them torn, or take them for something else.
 const std::string& first_line() {
   static const std::string line =
-      fmt::format("{}2 of muster {}, layout {:016x}\n", kMagic, kVersion, entry_layout());
+      fmt::format("{}3 of muster {}, layout {:016x}\n", kMagic, kVersion, entry_layout());
   return line;
 }
 

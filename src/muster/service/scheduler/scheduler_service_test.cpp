@@ -450,6 +450,10 @@ TEST_F(ClusterTest, GoesOnFromAJournalThatWasBegunAnew) {
     const Answer kept = client->ask("tensor", {{"session", session}, {"key", "x5"}});
     ASSERT_EQ(kept.status, 200) << kept.body;
     EXPECT_EQ(kept.body["chunks"].size(), 10u);
+    const Answer brief =
+        client->ask("tensor", {{"session", session}, {"key", "x5"}, {"chunks", false}});
+    EXPECT_EQ(brief.body["splits"], kept.body["splits"]);
+    EXPECT_FALSE(brief.body.contains("chunks"));
     EXPECT_EQ(client->ask("tensor", {{"session", session}, {"key", "x1"}}).status, 404);
     EXPECT_EQ(client->wait(session, "run of x3")["state"], "finished");
   }

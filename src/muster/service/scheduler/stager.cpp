@@ -109,8 +109,19 @@ std::uint32_t Stager::operator_of(const Task& task) {
   return index;
 }
 
-std::uint32_t Stager::body_of(const Task& task) {
-  if (last_ == nullptr || !same_body(*last_, task)) {
+void Stager::forget_tasks() {
+  graph_.tasks() = {};
+  first_chunk_ = {};
+  bytes_ = {};
+  last_ = nullptr;
+}
+
+/// The task's attributes are in its body then, and there for nobody else: of many tasks they are
+/// most of the graph. Those of the last are kept to be compared.
+std::uint32_t Stager::body_of(Task& task) {
+  if (last_ != nullptr && same_body(*last_, task)) {
+    task.attributes = {};
+  } else {
     const engine::TaskSource& source = graph_.source(task);
     const bool literal = is_literal(task);
     TaskBody body{std::string(literal ? engine::literal_kernel().name : task.kernel->name),
@@ -119,6 +130,7 @@ std::uint32_t Stager::body_of(const Task& task) {
                   task.outputs};
     stage_.bodies.push_back(encode(body));
     body_bytes_ += stage_.bodies.back().size();
+    if (last_ != nullptr) last_->attributes = {};
     last_ = &task;
   }
   return static_cast<std::uint32_t>(stage_.bodies.size() - 1);

@@ -53,6 +53,9 @@ class Stager {
   /// number.
   void finish(const std::function<engine::Shape(std::uint32_t chunk)>& shape_of);
 
+  /// No stage follows and no number is asked for: the tasks of the graph go.
+  void forget_tasks();
+
   /// The number of a chunk that was submitted.
   [[nodiscard]] std::uint32_t number(engine::ChunkRef chunk) const;
   /// All chunks that stages wanted, sorted.
@@ -60,7 +63,7 @@ class Stager {
 
  private:
   void add(std::uint32_t task, std::uint32_t next_chunk);
-  std::uint32_t body_of(const engine::Task& task);
+  std::uint32_t body_of(engine::Task& task);
   std::uint32_t operator_of(const engine::Task& task);
   /// About so many, if it has not run.
   [[nodiscard]] std::uint64_t bytes_of(engine::ChunkRef chunk) const;
@@ -81,7 +84,7 @@ class Stager {
     bool effects = false;
   };
   std::unordered_map<std::uint32_t, Operator> operators_;
-  const engine::Task* last_ = nullptr;  ///< the task that the last body was made for; this stage's
+  engine::Task* last_ = nullptr;  ///< the task that the last body was made for; this stage's
 };
 
 }  // namespace muster::service

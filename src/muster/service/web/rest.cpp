@@ -340,7 +340,8 @@ Answer Rest::tensor(const Call& call) const {
   if (!chunks || (*chunks != "0" && *chunks != "1"))
     return refusal(400, "chunks is 0 or 1", "ValueError");
   Answer answer = link_.ask_scheduler(
-      {"tensor", {{"session", call.session.value()}, {"key", key}}, {}}, soon());
+      {"tensor", {{"session", call.session.value()}, {"key", key}, {"chunks", *chunks == "1"}}, {}},
+      soon());
   if (answer.status == 200 && *chunks == "0") answer.body.erase("chunks");
   return answer;
 }

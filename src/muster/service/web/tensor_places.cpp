@@ -1,7 +1,5 @@
 #include "muster/service/web/tensor_places.h"
 
-#include <algorithm>
-
 namespace muster::service {
 
 namespace {
@@ -80,19 +78,19 @@ PlacesCache::Places PlacesCache::find(engine::SessionId session, const std::stri
 }
 
 void PlacesCache::keep(engine::SessionId session, const std::string& key, Places places) {
-  const std::size_t bytes = places->footprint() + sizeof(Map::value_type) + key.size();
+  const std::size_t bytes =
+      places->footprint() + sizeof(Map::value_type) + sizeof(Ages::value_type) + 2 * key.size();
   const std::scoped_lock lock(mutex_);
   if (const auto before = places_.find({session, key}); before != places_.end()) drop(before);
-  while (!places_.empty() && bytes_ + bytes > most_)
-    drop(std::min_element(places_.begin(), places_.end(), [](const auto& a, const auto& b) {
-      return a.second.places->learned < b.second.places->learned;
-    }));
+  while (!places_.empty() && bytes_ + bytes > most_) drop(places_.find(by_age_.begin()->second));
+  by_age_.insert({places->learned, {session, key}});
   places_.insert_or_assign({session, key}, Kept{std::move(places), bytes});
   bytes_ += bytes;
 }
 
 PlacesCache::Map::iterator PlacesCache::drop(Map::iterator which) {
   bytes_ -= which->second.bytes;
+  by_age_.erase({which->second.places->learned, which->first});
   return places_.erase(which);
 }
 

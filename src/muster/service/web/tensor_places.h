@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,12 +60,14 @@ class PlacesCache {
     std::size_t bytes = 0;
   };
   using Map = std::map<Key, Kept>;
+  using Ages = std::set<std::pair<TimePoint, Key>>;
 
   Map::iterator drop(Map::iterator which);  ///< `mutex_` must be held
 
   const std::size_t most_;
   mutable std::mutex mutex_;  ///< guards what follows
   Map places_;
+  Ages by_age_;  ///< of all of them, the oldest first
   std::size_t bytes_ = 0;
 };
 

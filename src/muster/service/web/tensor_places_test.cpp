@@ -51,6 +51,20 @@ TEST(PlacesCache, HoldsTheNewestWhateverItsSize) {
   EXPECT_LE(cache.bytes(), 1000u);
 }
 
+TEST(PlacesCache, ForgetsWhatWasLearnedFirstWhenItWasKeptLast) {
+  PlacesCache cache(3 * (places(100, 0)->footprint() + 500));
+  cache.keep(kOne, "again", places(100, 1));
+  cache.keep(kOne, "young", places(100, 5));
+  cache.keep(kOne, "old", places(100, 2));
+  cache.keep(kOne, "again", places(100, 6));
+  cache.keep(kOne, "new", places(100, 7));
+  EXPECT_EQ(cache.find(kOne, "old", {}), nullptr);
+  cache.keep(kOne, "newest", places(100, 8));
+  EXPECT_EQ(cache.find(kOne, "young", {}), nullptr);
+  EXPECT_NE(cache.find(kOne, "again", {}), nullptr);
+  EXPECT_NE(cache.find(kOne, "new", {}), nullptr);
+}
+
 TEST(PlacesCache, CountsNothingThatItForgot) {
   PlacesCache cache;
   cache.keep(kOne, "a", places(10, 1));

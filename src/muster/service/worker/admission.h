@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "muster/service/worker/counters.h"
+
 namespace muster::service {
 
 /// Lets tasks begin as long as what they read and make fits into the store together, beside the
@@ -16,9 +17,11 @@ namespace muster::service {
 /// not take the room that a large one waits for. Thread-safe.
 class Admission {
  public:
-  /// `elsewhere` outlives it.
-  Admission(std::size_t capacity, const std::atomic<std::uint64_t>& elsewhere)
-      : capacity_(capacity), elsewhere_(elsewhere) {}
+  /// `elsewhere` outlives it, and tells nobody else.
+  Admission(std::size_t capacity, ByteGauge& elsewhere);
+  ~Admission();
+  Admission(const Admission&) = delete;
+  Admission& operator=(const Admission&) = delete;
 
   /// Room that is held while it lives.
   class Place {
@@ -52,10 +55,11 @@ class Admission {
 
  private:
   void leave(std::size_t bytes);
+  void look_again();
 
   const std::size_t capacity_;
-  const std::atomic<std::uint64_t>& elsewhere_;  ///< see the constructor
-  mutable std::mutex mutex_;                     ///< guards what follows
+  ByteGauge& elsewhere_;      ///< see the constructor
+  mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::deque<std::uint64_t> queue_;  ///< tickets of those that wait
   std::uint64_t next_ticket_ = 0;

@@ -27,7 +27,7 @@ void expect_one_after_the_other(Admission& admission, std::size_t bytes) {
 }
 
 TEST(Admission, LetsTasksInThatFitTogether) {
-  std::atomic<std::uint64_t> elsewhere = 0;
+  ByteGauge elsewhere;
   Admission admission(100, elsewhere);
   const auto a = admission.enter(60);
   const auto b = admission.enter(40);
@@ -35,31 +35,47 @@ TEST(Admission, LetsTasksInThatFitTogether) {
 }
 
 TEST(Admission, LetsOneInAloneHoweverLargeItIs) {
-  std::atomic<std::uint64_t> elsewhere = 0;
+  ByteGauge elsewhere;
   Admission admission(100, elsewhere);
   EXPECT_TRUE(admission.enter(1000));
 }
 
 TEST(Admission, KeepsOneWaitingUntilItFits) {
-  std::atomic<std::uint64_t> elsewhere = 0;
+  ByteGauge elsewhere;
   Admission admission(100, elsewhere);
   expect_one_after_the_other(admission, 60);
 }
 
 TEST(Admission, CountsWhatIsKeptElsewhere) {
-  std::atomic<std::uint64_t> elsewhere = 50;
+  ByteGauge elsewhere;
+  elsewhere.add(50);
   Admission admission(100, elsewhere);
   expect_one_after_the_other(admission, 40);
 }
 
+TEST(Admission, LetsOneInWhenLessIsKeptElsewhere) {
+  ByteGauge elsewhere;
+  elsewhere.add(50);
+  Admission admission(100, elsewhere);
+  const auto first = admission.enter(40);
+  std::atomic<bool> inside = false;
+  std::jthread second([&] { inside = admission.enter(40).has_value(); });
+  ASSERT_TRUE(eventually([&] { return admission.waiting() == 1; }));
+  EXPECT_FALSE(inside);
+  elsewhere.subtract(50);
+  EXPECT_TRUE(eventually([&] { return inside.load(); }));
+  admission.stop();
+}
+
 TEST(Admission, LetsOneInAloneWhateverIsKeptElsewhere) {
-  std::atomic<std::uint64_t> elsewhere = 1000;
+  ByteGauge elsewhere;
+  elsewhere.add(1000);
   Admission admission(100, elsewhere);
   EXPECT_TRUE(admission.enter(1));
 }
 
 TEST(Admission, KeepsTheOrder) {
-  std::atomic<std::uint64_t> elsewhere = 0;
+  ByteGauge elsewhere;
   Admission admission(100, elsewhere);
   auto first = admission.enter(60);
   std::atomic<bool> large = false;
@@ -80,7 +96,7 @@ TEST(Admission, KeepsTheOrder) {
 }
 
 TEST(Admission, EndsAllWaitsWhenItStops) {
-  std::atomic<std::uint64_t> elsewhere = 0;
+  ByteGauge elsewhere;
   Admission admission(100, elsewhere);
   const auto first = admission.enter(60);
   std::jthread second([&] { EXPECT_FALSE(admission.enter(60)); });

@@ -180,13 +180,15 @@ void TaskRunner::finish(std::uint32_t thread, const Task& task, TaskResult resul
     outcome.emplace();
     outcome->first_output = task.order.first_output;
     outcome->outputs = static_cast<std::uint32_t>(result.output_bytes.size());
-    outcome->report.event = TaskFinished{{}, id.task, id.attempt, std::move(result.output_bytes)};
     outcome->report.shapes = std::move(result.shapes);
     outcome->report.thread = thread;
     outcome->report.started = started;
     outcome->report.ended = wall_clock<std::chrono::nanoseconds>();
-    counters_.task_nanoseconds +=
-        static_cast<std::uint64_t>(std::max<std::int64_t>(0, outcome->report.ended - started));
+    // The wall clock may be set back.
+    const auto took = std::max<std::int64_t>(0, outcome->report.ended - started);
+    counters_.task_nanoseconds += static_cast<std::uint64_t>(took);
+    outcome->report.event =
+        TaskFinished{{}, id.task, id.attempt, std::move(result.output_bytes), took};
   } else if (result.kind == TaskResult::Kind::failed && !task.cancelled) {
     counters_.tasks_failed += 1;
     if (!result.missing.empty()) {

@@ -69,6 +69,7 @@ class WorkerService::Impl {
   Impl(const WorkerOptions& options, comm::Proxy proxy, std::shared_ptr<engine::ChunkStore> store,
        WorkerPython python)
       : threads_(options.threads == 0 ? usable_processors() : options.threads),
+        silence_(options.silence),
         host_(options.role.host),
         proxy_(std::move(proxy)),
         store_(std::move(store)),
@@ -118,16 +119,24 @@ class WorkerService::Impl {
   }
 
   Result<void> leave(Duration most) {
+    const TimePoint until = SteadyClock().now() + most;
     std::unique_lock lock(mutex_);
     leaving_ = true;
     reporter_.add(engine::WorkerLeaving{});
     reporter_.flush();
-    changed_.wait_for(lock, most, [&] { return released_ || scheduler_ended_; });
+    // One that is started again may still say something.
+    heard_ = SteadyClock().now();
+    const auto over = [&] { return released_ || scheduler_ended_; };
+    TimePoint now = heard_;
+    while (!over() && now < std::min(until, heard_ + silence_)) {
+      changed_.wait_until(lock, std::min(until, heard_ + silence_), over);
+      now = SteadyClock().now();
+    }
     if (released_) return {};
-    if (scheduler_ended_)
+    if (scheduler_ended_ || now < until)
       return fail(Errc::unreachable,
-                  fmt::format("worker '{}' cannot hand its data over: the scheduler has stopped",
-                              proxy_.name().view()));
+                  fmt::format("worker '{}' cannot hand its data over: the scheduler has stopped{}",
+                              proxy_.name().view(), scheduler_ended_ ? "" : " without a word"));
     return fail(Errc::timeout, fmt::format("the scheduler did not release worker '{}' within {} s",
                                            proxy_.name().view(), most / 1s));
   }
@@ -185,6 +194,10 @@ class WorkerService::Impl {
 
   void hear(const Beat& beat) {
     link_.heard(beat);
+    {
+      const std::scoped_lock lock(mutex_);
+      heard_ = SteadyClock().now();
+    }
     if (beat.last) set_scheduler_ended(true);
   }
   void set_scheduler_ended(bool ended) {
@@ -347,6 +360,7 @@ class WorkerService::Impl {
   }
 
   const std::size_t threads_;
+  const Duration silence_;
   const std::string host_;
   LogRing logs_{"worker"};
   WorkerCounters counters_;
@@ -356,10 +370,11 @@ class WorkerService::Impl {
   std::atomic<bool> registered_ = false;
   std::atomic<bool> alive_ = true;
   std::atomic<bool> stopped_ = false;
-  std::mutex mutex_;  ///< guards the next three
+  std::mutex mutex_;  ///< guards the next four
   bool leaving_ = false;
   bool released_ = false;
   bool scheduler_ended_ = false;  ///< and no other has taken this worker since
+  TimePoint heard_;               ///< when the scheduler said something last
   std::condition_variable changed_;
   // Only from the receiving thread.
   SchedulerLink link_;

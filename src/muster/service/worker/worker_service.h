@@ -30,8 +30,8 @@ class WorkerService {
   [[nodiscard]] bool is_alive() const;
 
   /// Takes no new tasks and hands its data over. `Errc::timeout` where the scheduler does not
-  /// release it in time, `Errc::unreachable` where it said that it stops: what only it has is lost
-  /// then. Call `stop` afterwards.
+  /// release it in time, `Errc::unreachable` where it said that it stops, or says nothing for
+  /// `WorkerOptions::silence`: what only the worker has is lost then. Call `stop` afterwards.
   [[nodiscard]] Result<void> leave(Duration most = std::chrono::seconds(30));
   /// Ends all threads; waits for kernels that run. Idempotent.
   void stop();

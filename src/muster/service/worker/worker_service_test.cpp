@@ -57,6 +57,7 @@ TEST_F(WorkerTest, RunsATaskAndKeepsItsChunk) {
   EXPECT_EQ(report.shapes, std::vector<engine::Shape>{{4}});
   EXPECT_GT(report.started, 0);
   EXPECT_GE(report.ended, report.started);
+  EXPECT_EQ(finished.took, report.ended - report.started);
   EXPECT_EQ(fetch("a", 5).as<double>()[3], 6);
 }
 
@@ -338,6 +339,28 @@ TEST_F(WorkerTest, DoesNotWaitForASchedulerThatSaidThatItStops) {
   const auto result = left.get();
   ASSERT_FALSE(result);
   EXPECT_TRUE(result.error().is(Errc::unreachable)) << result.error().message();
+}
+
+TEST_F(WorkerTest, DoesNotWaitForASchedulerThatSaysNothingAnyMore) {
+  WorkerOptions hasty = options("a");
+  hasty.silence = 100ms;
+  const auto worker = start(hasty);
+  auto left = std::async(std::launch::async, [&] { return worker->leave(10min); });
+  ASSERT_EQ(left.wait_for(30s), std::future_status::ready);
+  const auto result = left.get();
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(result.error().is(Errc::unreachable)) << result.error().message();
+}
+
+TEST_F(WorkerTest, WaitsForASchedulerThatStillSaysSomething) {
+  WorkerOptions hasty = options("a");
+  hasty.silence = 10min;
+  const auto worker = start(hasty);
+  auto left = std::async(std::launch::async, [&] { return worker->leave(10min); });
+  ASSERT_TRUE(scheduler->hears<WorkerLeaving>(1));
+  for (int i = 0; i < 3; ++i) scheduler->beat("a", {7, true, scheduler->id_of("a"), false});
+  scheduler->order("a", {ReleaseOrder{}});
+  EXPECT_TRUE(left.get());
 }
 
 TEST_F(WorkerTest, AnswersQuestions) {
