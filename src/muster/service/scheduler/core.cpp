@@ -126,8 +126,8 @@ std::uint32_t Core::next_chunk(engine::SessionId session) const {
   return scheduler_.next_chunk(session);
 }
 
-Core::Range Core::submit(engine::SessionId session, GraphId graph, const std::string& execution,
-                         Stage stage, bool last) {
+void Core::submit(engine::SessionId session, GraphId graph, const std::string& execution,
+                  Stage stage, bool last, const std::function<void(Range)>& numbered) {
   Range range;
   std::size_t at = 0;
   bool first = true;
@@ -160,13 +160,13 @@ Core::Range Core::submit(engine::SessionId session, GraphId graph, const std::st
       counters_.submitted += event.tasks.size();
       feed(std::move(event), final ? Finished::tell : Finished::ignore);
       range.last = scheduler_.next_task(session);
+      if (final && numbered) numbered(range);
       write_journal();
     }
     first = false;
   } while (at < stage.tasks.size());
   flush();
   tell();
-  return range;
 }
 
 void Core::release(engine::SessionId session, GraphId graph, std::vector<std::uint32_t> chunks) {

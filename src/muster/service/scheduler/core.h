@@ -81,9 +81,9 @@ class Core {
   /// The number of the next chunk. Valid while the caller keeps others from submitting to the
   /// session.
   [[nodiscard]] std::uint32_t next_chunk(engine::SessionId session) const;
-  /// Gives the tasks' numbers. A graph that cannot be taken ends at once.
-  Range submit(engine::SessionId session, engine::GraphId graph, const std::string& execution,
-               Stage stage, bool last);
+  /// Tells the tasks' numbers before the graph can end. One that cannot be taken ends at once.
+  void submit(engine::SessionId session, engine::GraphId graph, const std::string& execution,
+              Stage stage, bool last, const std::function<void(Range)>& numbered = {});
   void release(engine::SessionId session, engine::GraphId graph, std::vector<std::uint32_t> chunks);
   void cancel(engine::SessionId session, engine::GraphId graph);
   void close(engine::SessionId session);

@@ -165,8 +165,8 @@ Stage ExecutionRun::next_stage(Stager& stager, std::span<const ChunkRef> wanted)
 void ExecutionRun::submit(Stage stage, bool last) {
   check_open();
   begun_ = true;
-  execution_->add_range(
-      sessions_.core_.submit(session_->id, graph_, execution_->name(), std::move(stage), last));
+  sessions_.core_.submit(session_->id, graph_, execution_->name(), std::move(stage), last,
+                         [this](Core::Range range) { execution_->add_range(range); });
 }
 
 void ExecutionRun::stage(Stager& stager, std::span<const ChunkRef> wanted) {
