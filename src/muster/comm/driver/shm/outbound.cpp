@@ -268,16 +268,17 @@ std::vector<Message> Outbound::undelivered() {
   FrameReader reader(common_.self.instance);
   ByteSpan left = ring_.untaken();
   while (!left.empty()) {
-    const auto frame = reader.read(left, blocks);
+    Message message;
+    const auto frame = reader.read(left, blocks, message);
     if (!frame) {
       // Only the receiver can have done that.
       log(LogLevel::warning, "comm", "shm: what was on its way is lost: {}",
           frame.error().message());
       break;
     }
-    reader.message().source = common_.self.name;
-    reader.message().destination = target_name_;
-    messages.push_back(std::move(reader.message()));
+    message.source = common_.self.name;
+    message.destination = target_name_;
+    messages.push_back(std::move(message));
     left = left.subspan(*frame);
   }
   return messages;
