@@ -47,6 +47,11 @@ Result<std::size_t> FrameReader::read(ByteSpan readable, BlockSource& blocks, Me
     return malformed(
         fmt::format("a frame says {} bytes where {} are left", head.bytes, readable.size()));
   }
+  if (marks_short_frame(head.blocks)) [[likely]] {
+    if (auto ok = short_frames_.read(readable.first(head.bytes), message); !ok)
+      return fail(std::move(ok).error());
+    return head.bytes;
+  }
   const ByteSpan frame = readable.subspan(sizeof head, head.bytes - sizeof head);
   const auto length = frame.size() < 4 ? 0 : value_at<std::uint32_t>(frame, 0);
   std::atomic_signal_fence(std::memory_order_seq_cst);

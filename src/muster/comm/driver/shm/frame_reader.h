@@ -7,6 +7,7 @@
 #include "muster/base/buffer.h"
 #include "muster/base/result.h"
 #include "muster/comm/driver/shm/frame.h"
+#include "muster/comm/driver/shm/short_frame.h"
 #include "muster/comm/message/record.h"
 
 namespace muster::comm::shm {
@@ -28,7 +29,7 @@ class BlockSource {
 /// write to at any time: everything is read once and checked. Not thread-safe.
 class FrameReader {
  public:
-  explicit FrameReader(InstanceId sender) : decoder_(sender) {}
+  explicit FrameReader(InstanceId sender) : short_frames_(sender), decoder_(sender) {}
 
   /// Reads the frame at the front of `readable` and returns its length. What it holds is then in
   /// `message`, but for the names, which are left as they are; what was there before does not
@@ -40,6 +41,7 @@ class FrameReader {
   [[nodiscard]] Result<void> read_body_with_blocks(ByteSpan rest, std::uint32_t blocks,
                                                    BlockSource& source, Body& body);
 
+  ShortFrameReader short_frames_;
   RecordDecoder decoder_;
   BodyLayout layout_;
 };
