@@ -51,10 +51,21 @@ class MusterWire final : public Wire {
         peer_(end == End::driver ? "partner" : "driver"),
         owner_(payload(0), [](const void*) {}) {}
 
-  void send(std::size_t size) override { send(body(size)); }
+  void send(std::size_t size) override {
+    const ByteSpan bytes(payload(turn_++), size);
+    Message message;
+    if (size <= Buffer::kInline) {
+      message.body.assign_plain(comm::BodyType::bytes, bytes);
+    } else {
+      message.body = Body::bytes(Buffer::share(bytes, owner_));
+    }
+    send(message);
+  }
 
   void hand_over(std::size_t size) override {
-    send(Body::bytes(checked(proxy_.allocate(size)).freeze()));
+    Message message;
+    message.body = Body::bytes(checked(proxy_.allocate(size)).freeze());
+    send(message);
   }
 
   std::size_t receive() override {
@@ -65,20 +76,12 @@ class MusterWire final : public Wire {
   }
 
  private:
-  void send(Body body) {
-    Message message;
+  void send(Message& message) {
     message.tag = tag_;
     message.destination = peer_;
     message.session_type = comm::SessionType::notification;
-    message.body = std::move(body);
     const auto sent = proxy_.isend(std::move(message));
     if (!sent) throw std::runtime_error(sent.error().message());
-  }
-
-  Body body(std::size_t size) {
-    const ByteSpan bytes(payload(turn_++), size);
-    if (size <= Buffer::kInline) return Body::bytes(bytes);
-    return Body::bytes(Buffer::share(bytes, owner_));
   }
 
   Proxy proxy_;

@@ -35,10 +35,11 @@ void serve(const WireSpec& spec, Control control) {
     words >> what >> count >> size >> answer;
     std::optional<Pinned> pinned;
     if (watches_memory(spec)) pinned.emplace(1);
+    const bool echoes = what == "echo";
     control.say("ready");
     for (std::size_t i = 0; i < count; ++i) {
       expect(wire->receive(), size);
-      if (what == "echo") wire->send(answer);
+      if (echoes) wire->send(answer);
     }
     control.say(std::to_string(now_ns()));
   }

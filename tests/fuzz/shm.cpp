@@ -33,8 +33,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteSpan input(reinterpret_cast<const std::byte*>(data), size);
   OneBlock blocks;
   shm::FrameReader reader(InstanceId(1));
+  Message message;
   for (ByteSpan rest = input; !rest.empty();) {
-    const auto read = reader.read(rest, blocks);
+    const auto read = reader.read(rest, blocks, message);
     if (!read) {
       if (!read.error().is(Errc::malformed)) std::abort();
       break;

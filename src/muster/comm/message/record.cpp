@@ -127,37 +127,38 @@ Result<void> decode_session(const Fixed& fixed, Message& message) {
   return {};
 }
 
-Result<void> decode_sizes(const Fixed& fixed, Reader& reader, Record& record) {
-  record.first_bytes = fixed.first_bytes;
-  if (record.first_bytes > kMaxBodyBytes)
-    return malformed(fmt::format("a buffer of {} bytes", record.first_bytes));
-  std::uint64_t total = record.first_bytes;
-  record.more_bytes.clear();
+Result<void> decode_sizes(const Fixed& fixed, Reader& reader, BodyLayout& body) {
+  body.first_bytes = fixed.first_bytes;
+  if (body.first_bytes > kMaxBodyBytes)
+    return malformed(fmt::format("a buffer of {} bytes", body.first_bytes));
+  std::uint64_t total = body.first_bytes;
+  body.more_bytes.clear();
   for (unsigned i = 1; i < fixed.buffers; ++i) {
     const std::uint64_t bytes = reader.number();
     if (bytes > kMaxBodyBytes || (total += bytes) > kMaxBodyBytes)
       return malformed("the buffers are larger than any body may be");
-    record.more_bytes.push_back(bytes);
+    body.more_bytes.push_back(bytes);
   }
   return {};
 }
 
-Result<void> decode_array(const Fixed& fixed, Reader& reader, Record& record) {
-  record.shape.clear();
+Result<void> decode_array(const Fixed& fixed, Reader& reader, BodyLayout& body) {
+  body.shape.clear();
+  if (body.body_type != BodyType::array) return {};
   for (unsigned i = 0; i < fixed.dimensions; ++i)
-    record.shape.push_back(static_cast<std::int64_t>(reader.number()));
+    body.shape.push_back(static_cast<std::int64_t>(reader.number()));
   const std::string dtype_text(reader.text(fixed.dtype_bytes));
-  if (record.body_type != BodyType::array) return {};
   auto dtype = DType::parse(dtype_text);
   if (!dtype) return fail(std::move(dtype).error());
-  record.dtype = *std::move(dtype);
-  if (array_bytes(record.dtype, record.shape) != record.first_bytes)
+  body.dtype = *std::move(dtype);
+  if (array_bytes(body.dtype, body.shape) != body.first_bytes)
     return malformed("the array's shape and size differ");
   return {};
 }
 
 const Name& remembered(std::string_view text, Name& last) {
-  if (last != text) last = Name(text);
+  if (text.empty() ? !last.empty() : last != text) [[unlikely]]
+    last = Name(text);
   return last;
 }
 
@@ -229,32 +230,32 @@ void encode_record(const Message& message, InstanceId sender, std::byte* out) {
   Writer(out).value(first | at(static_cast<std::uint64_t>(writer.end() - out), 0));
 }
 
-std::uint64_t Record::total_bytes() const {
+std::uint64_t BodyLayout::total_bytes() const {
   std::uint64_t total = first_bytes;
   for (const std::uint64_t bytes : more_bytes) total += bytes;
   return total;
 }
 
-void Record::complete(Buffer&& first, std::vector<Buffer> more) {
+void BodyLayout::fill(Body& body, Buffer&& first, std::vector<Buffer> more) {
   MUSTER_ASSERT(first.size() == first_bytes && more.size() == more_bytes.size(),
                 "drivers deliver the buffers that the record announces");
   switch (body_type) {
     case BodyType::bytes:
     case BodyType::text:
-    case BodyType::json: message.body = Body::plain(body_type, std::move(first)); break;
+    case BodyType::json: body = Body::plain(body_type, std::move(first)); break;
     case BodyType::array:
-      message.body = Body::array(std::move(dtype), std::move(shape), std::move(first));
+      body = Body::array(std::move(dtype), std::move(shape), std::move(first));
       break;
-    case BodyType::python: message.body = Body::python(std::move(first), std::move(more)); break;
+    case BodyType::python: body = Body::python(std::move(first), std::move(more)); break;
   }
 }
 
-void Record::complete_with_copy(ByteSpan only) {
+void BodyLayout::fill_with_copy(Body& body, ByteSpan only) {
   if (body_type == BodyType::array || body_type == BodyType::python)
-    return complete(Buffer::copy_of(only));
+    return fill(body, Buffer::copy_of(only));
   MUSTER_ASSERT(only.size() == first_bytes && more_bytes.empty(),
                 "drivers deliver the buffers that the record announces");
-  message.body.assign_plain(body_type, only);
+  body.assign_plain(body_type, only);
 }
 
 Result<std::size_t> RecordDecoder::length(ByteSpan bytes) {
@@ -268,25 +269,24 @@ Result<std::size_t> RecordDecoder::length(ByteSpan bytes) {
   return length;
 }
 
-Result<void> RecordDecoder::decode(ByteSpan bytes, Record& record) {
+Result<void> RecordDecoder::decode(ByteSpan bytes, Message& message, BodyLayout& body) {
   if (bytes.size() < sizeof(Fixed))
     return malformed(fmt::format("{} bytes are too few for a record", bytes.size()));
   Fixed fixed;
   std::memcpy(&fixed, bytes.data(), sizeof fixed);
   std::atomic_signal_fence(std::memory_order_seq_cst);  // it is not read again after the checks
   if (auto ok = check_fixed(fixed, bytes.size()); !ok) return ok;
-  if (auto ok = decode_session(fixed, record.message); !ok) return ok;
+  if (auto ok = decode_session(fixed, message); !ok) return ok;
   Reader reader(bytes.subspan(sizeof fixed));
-  Message& message = record.message;
   const InstanceId session_origin =
       (fixed.flags & kForeignSession) != 0 ? InstanceId(reader.number()) : sender_;
   const InstanceId message_origin =
       (fixed.flags & kForeignMessage) != 0 ? InstanceId(reader.number()) : sender_;
   message.session_id = {session_origin, fixed.session_number};
   message.message_id = {message_origin, fixed.message_number};
-  record.body_type = static_cast<BodyType>(fixed.body_type);
-  if (auto ok = decode_sizes(fixed, reader, record); !ok) return ok;
-  if (auto ok = decode_array(fixed, reader, record); !ok) return ok;
+  body.body_type = static_cast<BodyType>(fixed.body_type);
+  if (auto ok = decode_sizes(fixed, reader, body); !ok) return ok;
+  if (auto ok = decode_array(fixed, reader, body); !ok) return ok;
   message.tag = remembered(reader.text(fixed.tag_bytes), last_tag_);
   message.tag_origin = remembered(reader.text(fixed.tag_origin_bytes), last_tag_origin_);
   return {};

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "muster/base/buffer.h"
@@ -40,10 +41,8 @@ inline constexpr std::size_t kMaxRecordBytes = 64 * 1024;
 /// Writes exactly `record_bytes(message, sender)` bytes at `out`.
 void encode_record(const Message& message, InstanceId sender, std::byte* out);
 
-/// A decoded record: the message without names and body, and what the body will be once its buffers
-/// are there.
-struct Record {
-  Message message;
+/// What a body will be once its buffers are there.
+struct BodyLayout {
   BodyType body_type = BodyType::bytes;
   DType dtype;
   std::vector<std::int64_t> shape;
@@ -55,11 +54,21 @@ struct Record {
     return index == 0 ? first_bytes : more_bytes[index - 1];
   }
   [[nodiscard]] std::uint64_t total_bytes() const;
-  /// Puts the body in place, so that the message can be moved on. The buffers have the announced
-  /// sizes; `more` are those after the first.
-  void complete(Buffer&& first, std::vector<Buffer> more = {});
+  /// Makes the body. The buffers have the announced sizes; `more` are those after the first.
+  void fill(Body& body, Buffer&& first, std::vector<Buffer> more = {});
   /// The same with a copy of the only buffer.
-  void complete_with_copy(ByteSpan only);
+  void fill_with_copy(Body& body, ByteSpan only);
+};
+
+/// A decoded record: the message without names and body, and what the body will be.
+struct Record : BodyLayout {
+  Message message;
+
+  /// Puts the body in place, so that the message can be moved on.
+  void complete(Buffer&& first, std::vector<Buffer> more = {}) {
+    fill(message.body, std::move(first), std::move(more));
+  }
+  void complete_with_copy(ByteSpan only) { fill_with_copy(message.body, only); }
 };
 
 /// Reads the records of one sender. Every bound is checked; a bad record is `Errc::malformed` and
@@ -70,8 +79,12 @@ class RecordDecoder {
   explicit RecordDecoder(InstanceId sender) : sender_(sender) {}
 
   /// `bytes` is one whole record. It may lie where the sender can still change it: everything is
-  /// read once, or copied before it is judged. On failure `record` is unspecified.
-  [[nodiscard]] Result<void> decode(ByteSpan bytes, Record& record);
+  /// read once, or copied before it is judged. What the message held before does not matter; its
+  /// two names and its body are left as they are. On failure message and body are unspecified.
+  [[nodiscard]] Result<void> decode(ByteSpan bytes, Message& message, BodyLayout& body);
+  [[nodiscard]] Result<void> decode(ByteSpan bytes, Record& record) {
+    return decode(bytes, record.message, record);
+  }
 
   /// The length that the record starting at `bytes` claims; fails when it cannot fit into `bytes`.
   [[nodiscard]] static Result<std::size_t> length(ByteSpan bytes);

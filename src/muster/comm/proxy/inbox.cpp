@@ -5,16 +5,17 @@
 namespace muster::comm {
 
 void Inbox::push(Message&& message) {
+  Slot& slot = next_slot();
+  next_ = nullptr;
   if (message.session_stage == SessionStage::request) {
     ++counter(message.session_id);
   } else {
-    replies_[message.session_id].push_back(first_ + slots_.size());
+    replies_[message.session_id].push_back(first_ + slots_.size() - 1);
   }
   ++size_;
-  Slot& slot = slots_.append();
   slot.bytes = message.body.size();
   bytes_ += slot.bytes;
-  slot.message = std::move(message);
+  if (&slot.message != &message) slot.message = std::move(message);
   slot.taken = false;
 }
 
@@ -47,7 +48,8 @@ std::optional<std::uint64_t> Inbox::find(const SessionId& session) {
   }
   if (counter(session) == 0) return std::nullopt;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (!slots_[i].taken && slots_[i].message.session_id == session) return first_ + i;
+    const Slot& slot = slots_[i];
+    if (!slot.taken && &slot != next_ && slot.message.session_id == session) return first_ + i;
   }
   return std::nullopt;
 }
@@ -63,7 +65,7 @@ void Inbox::remove(Slot& slot) {
 }
 
 void Inbox::drop_taken_front() {
-  while (!slots_.empty() && slots_.front().taken) {
+  while (!slots_.empty() && slots_.front().taken && &slots_.front() != next_) {
     slots_.pop_front();
     ++first_;
   }

@@ -27,6 +27,9 @@ class Inbox {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
+  /// The place of the next message, which holds what an earlier one left there. A message that is
+  /// made here is pushed without a move. Valid until the inbox is changed.
+  [[nodiscard]] Message& place() { return next_slot().message; }
   void push(Message&& message);
   /// The oldest message.
   [[nodiscard]] std::optional<Message> pop() {
@@ -53,13 +56,18 @@ class Inbox {
   std::uint32_t& counter(const SessionId& session) {
     return filter_[std::hash<SessionId>{}(session) % filter_.size()];
   }
+  Slot& next_slot() {
+    if (next_ == nullptr) next_ = &slots_.append();
+    return *next_;
+  }
   std::optional<std::uint64_t> find(const SessionId& session);
   void remove(Slot& slot);
   void drop_taken_front();
 
   std::size_t max_messages_;
   std::size_t max_bytes_;
-  RingQueue<Slot> slots_;
+  RingQueue<Slot> slots_;  // the last one is free while `next_` points to it
+  Slot* next_ = nullptr;
   std::uint64_t first_ = 0;  // the sequence number of slots_.front()
   std::unordered_map<SessionId, std::deque<std::uint64_t>> replies_;  // sequence numbers
   Filter filter_{};  // waiting requests by hash of their session

@@ -43,6 +43,60 @@ TEST(Inbox, TakesOneSessionAndLeavesTheOthersInOrder) {
 }
 // endregion
 
+TEST(Inbox, TakesAMessageThatWasMadeInItsPlace) {
+  Inbox inbox({});
+  Message& first = inbox.place();
+  first = message(1, SessionStage::request, "a");
+  inbox.push(std::move(first));
+  Message& second = inbox.place();
+  second = message(2, SessionStage::complete, "b");
+  inbox.push(std::move(second));
+  EXPECT_EQ(inbox.size(), 2u);
+  EXPECT_EQ(text_of(inbox.take({InstanceId(1), 2})), "b");
+  EXPECT_EQ(text_of(inbox.pop()), "a");
+  EXPECT_EQ(text_of(inbox.pop()), "none");
+  EXPECT_EQ(inbox.bytes(), 0u);
+}
+
+TEST(Inbox, DoesNotShowAPlaceThatNothingWasPushedTo) {
+  Inbox inbox({});
+  inbox.push(message(1, SessionStage::request, "a"));
+  inbox.place() = message(1, SessionStage::request, "unfinished");
+  EXPECT_EQ(inbox.size(), 1u);
+  EXPECT_EQ(text_of(inbox.pop()), "a");
+  EXPECT_EQ(text_of(inbox.pop()), "none");
+  EXPECT_EQ(text_of(inbox.take({InstanceId(1), 1})), "none");
+  // Whatever is pushed next takes the place, wherever it was made.
+  inbox.push(message(2, SessionStage::complete, "b"));
+  inbox.place() = message(2, SessionStage::complete, "unfinished");
+  EXPECT_EQ(text_of(inbox.take({InstanceId(1), 2})), "b");
+  EXPECT_EQ(text_of(inbox.take({InstanceId(1), 2})), "none");
+  EXPECT_EQ(inbox.size(), 0u);
+}
+
+TEST(Inbox, KeepsPlacesApartWhileItGrowsAndShrinks) {
+  Inbox inbox({});
+  for (std::uint64_t round = 1; round < 4; ++round) {
+    for (std::uint64_t i = 1; i <= 5000; ++i) {
+      Message& made = inbox.place();
+      made = message(i, i % 3 == 0 ? SessionStage::complete : SessionStage::request, "x");
+      if (i % 2 == 0) {
+        inbox.push(std::move(made));
+      } else {
+        inbox.push(message(i, SessionStage::request, "y"));
+      }
+    }
+    static_cast<void>(inbox.place());
+    for (std::uint64_t i = 1; i <= 5000; ++i) {
+      const auto popped = inbox.pop();
+      ASSERT_TRUE(popped.has_value());
+      ASSERT_EQ(popped->session_id.number, i);
+      ASSERT_EQ(text_of(popped), i % 2 == 0 ? "x" : "y");
+    }
+    ASSERT_EQ(text_of(inbox.pop()), "none");
+  }
+}
+
 TEST(Inbox, IsFullByMessagesOrByBytes) {
   QueueLimits limits;
   limits.inbox_messages = 2;

@@ -13,6 +13,9 @@
 namespace muster::comm {
 namespace {
 
+// Its place in the inbox may stay for long, and its body may be a block of the sender's memory.
+void drop(Message& message) { message.body = Body(); }
+
 bool is_reply(const Message& message) { return message.session_stage != SessionStage::request; }
 
 Error cache_full(const Name& peer, std::size_t length) {
@@ -250,13 +253,13 @@ void Router::control() {
 
 void Router::on_message(PeerId from, Message&& message) {
   Membership::Peer* const peer = members_.find(from);
-  if (peer == nullptr) return;
+  if (peer == nullptr) return drop(message);
   if (peer->state == Membership::State::silent) members_.resume(*peer);
   message.source = peer->member->name;
   message.destination = self_.name;
   if (sessions_.arrive(message, from) == Arrival::duplicate) {
     ++counters_.duplicates;
-    return;
+    return drop(message);
   }
   ++counters_.received;
   for (Waiter* const waiter : waiters_) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "muster/base/clock.h"
-#include "muster/comm/driver/driver.h"
+#include "muster/comm/driver/placing_sink.h"
 #include "muster/comm/proxy/inbox.h"
 #include "muster/comm/proxy/membership.h"
 #include "muster/comm/proxy/options.h"
@@ -36,7 +36,7 @@ struct RouterOptions {
 /// arrived and who waits for it; who the peers are it leaves to `Membership`. Time comes from a
 /// clock, messages from the drivers, membership from the lists that the discovery store gives. The
 /// proxy wraps it in a lock; the simulation drives many of them from one thread. Not thread-safe.
-class Router final : public DriverSink, private Membership::Listener {
+class Router final : public PlacingSink, private Membership::Listener {
  public:
   /// `drivers` in order of preference; they, `self` and `clock` outlive the router.
   Router(const Entry& self, RouterOptions options, const Clock& clock,
@@ -116,8 +116,9 @@ class Router final : public DriverSink, private Membership::Listener {
   /// Forgets the peers and the drivers, which may end before it then.
   void close();
 
-  // DriverSink.
+  // PlacingSink.
   std::optional<PeerId> on_hello(const Entry& entry) override { return members_.on_hello(entry); }
+  [[nodiscard]] Message& place() override { return inbox_.place(); }
   void on_message(PeerId from, Message&& message) override;
   void on_departure(PeerId peer, Departure departure, const std::string& why) override {
     members_.on_departure(peer, departure, why);

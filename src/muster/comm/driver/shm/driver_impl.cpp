@@ -235,6 +235,8 @@ void ShmDriver::note_progress() {
 }
 
 std::size_t ShmDriver::drain_all(DriverSink& sink) {
+  // It is the same one every time, and finding out takes longer than a message.
+  if (receiver_.sink != &sink) receiver_ = {&sink, dynamic_cast<PlacingSink*>(&sink)};
   const std::size_t count = polled_.inbound.size();
   if (count == 0) return 0;
   std::size_t delivered = 0;
@@ -243,7 +245,7 @@ std::size_t ShmDriver::drain_all(DriverSink& sink) {
   for (std::size_t i = 0; i < count; ++i) {
     auto& [id, in] = polled_.inbound[(first_polled_ + i) % count];
     if (!in->ready()) continue;
-    const auto drained = in->drain(sink, id, kBatch);
+    const auto drained = in->drain(receiver_, id, kBatch);
     delivered += in->delivered();
     if (in->stuck()) set_aside(in->socket().get(), Source::inbound, id.value());
     if (drained) continue;

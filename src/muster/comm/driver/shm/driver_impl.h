@@ -141,6 +141,7 @@ class ShmDriver final : public Driver {
 
   Polled polled_;                     // only by the poller
   std::size_t first_polled_ = 0;      // only by the poller
+  Inbound::Receiver receiver_;        // the sink of the last poll
   std::atomic<bool> changed_{false};  // polled_ is out of date
   std::atomic<bool> waiting_{false};  // a send found no room
 };

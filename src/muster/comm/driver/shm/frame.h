@@ -11,8 +11,8 @@ namespace muster::comm::shm {
 /// after the other. A frame is padded to 8 bytes. Buffers that share a block lie in it in order,
 /// each at the next multiple of `kAlignment`.
 struct FrameHead {
-  std::uint32_t bytes;  ///< of the whole frame
-  std::uint32_t blocks;
+  std::uint32_t bytes;   ///< of the whole frame
+  std::uint32_t blocks;  ///< the highest bit is set in a `ShortHead`
 };
 static_assert(sizeof(FrameHead) == 8);
 

@@ -39,7 +39,7 @@ struct Supply {
 
 }  // namespace
 
-Result<std::size_t> FrameReader::read(ByteSpan readable, BlockSource& blocks) {
+Result<std::size_t> FrameReader::read(ByteSpan readable, BlockSource& blocks, Message& message) {
   if (readable.size() < sizeof(FrameHead)) return malformed("a frame without a head");
   const auto head = value_at<FrameHead>(readable, 0);
   std::atomic_signal_fence(std::memory_order_seq_cst);  // it is not read again after the checks
@@ -47,45 +47,51 @@ Result<std::size_t> FrameReader::read(ByteSpan readable, BlockSource& blocks) {
     return malformed(
         fmt::format("a frame says {} bytes where {} are left", head.bytes, readable.size()));
   }
+  if (marks_short_frame(head.blocks)) [[likely]] {
+    if (auto ok = short_frames_.read(readable.first(head.bytes), message); !ok)
+      return fail(std::move(ok).error());
+    return head.bytes;
+  }
   const ByteSpan frame = readable.subspan(sizeof head, head.bytes - sizeof head);
   const auto length = frame.size() < 4 ? 0 : value_at<std::uint32_t>(frame, 0);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (length > std::min(frame.size(), kMaxRecordBytes)) {
     return malformed(fmt::format("a record says {} bytes where {} are left", length, frame.size()));
   }
-  if (auto ok = decoder_.decode(frame.first(length), record_); !ok) return fail(ok.error());
-  auto read = head.blocks == 0 ? read_body(frame.subspan(length))
+  if (auto ok = decoder_.decode(frame.first(length), message, layout_); !ok)
+    return fail(ok.error());
+  auto read = head.blocks == 0 ? read_body(frame.subspan(length), message.body)
                                : read_body_with_blocks(
                                      frame.subspan(std::min(round_up(length, 8), frame.size())),
-                                     head.blocks, blocks);
+                                     head.blocks, blocks, message.body);
   if (!read) return fail(std::move(read).error());
   return head.bytes;
 }
 
-Result<void> FrameReader::read_body(ByteSpan rest) {
-  if (record_.total_bytes() > rest.size()) {
+Result<void> FrameReader::read_body(ByteSpan rest, Body& body) {
+  if (layout_.total_bytes() > rest.size()) {
     return malformed(
-        fmt::format("a body of {} bytes where {} are left", record_.total_bytes(), rest.size()));
+        fmt::format("a body of {} bytes where {} are left", layout_.total_bytes(), rest.size()));
   }
-  if (record_.more_bytes.empty()) {
-    record_.complete_with_copy(rest.first(record_.first_bytes));
+  if (layout_.more_bytes.empty()) {
+    layout_.fill_with_copy(body, rest.first(layout_.first_bytes));
     return {};
   }
-  Buffer first = Buffer::copy_of(rest.first(record_.first_bytes));
-  rest = rest.subspan(record_.first_bytes);
+  Buffer first = Buffer::copy_of(rest.first(layout_.first_bytes));
+  rest = rest.subspan(layout_.first_bytes);
   std::vector<Buffer> more;
-  more.reserve(record_.more_bytes.size());
-  for (const std::uint64_t bytes : record_.more_bytes) {
+  more.reserve(layout_.more_bytes.size());
+  for (const std::uint64_t bytes : layout_.more_bytes) {
     more.push_back(Buffer::copy_of(rest.first(bytes)));
     rest = rest.subspan(bytes);
   }
-  record_.complete(std::move(first), std::move(more));
+  layout_.fill(body, std::move(first), std::move(more));
   return {};
 }
 
 Result<void> FrameReader::read_body_with_blocks(ByteSpan rest, std::uint32_t blocks,
-                                                BlockSource& source) {
-  const std::size_t buffers = record_.buffer_count();
+                                                BlockSource& source, Body& body) {
+  const std::size_t buffers = layout_.buffer_count();
   const std::size_t places_at = blocks * sizeof(BlockReference);
   const std::size_t fixed = places_at + buffers * sizeof(std::uint16_t);
   if (blocks > kMaxBlocks || fixed > rest.size()) {
@@ -106,13 +112,13 @@ Result<void> FrameReader::read_body_with_blocks(ByteSpan rest, std::uint32_t blo
     if (place != kInRing && place >= blocks) {
       return malformed(fmt::format("a buffer in block {} of {}", place, blocks));
     }
-    auto buffer = (place == kInRing ? in_ring : supplies[place]).take(record_.buffer_bytes(i));
+    auto buffer = (place == kInRing ? in_ring : supplies[place]).take(layout_.buffer_bytes(i));
     if (!buffer) return fail(std::move(buffer).error());
     all.push_back(*std::move(buffer));
   }
   Buffer first = std::move(all.front());
   all.erase(all.begin());
-  record_.complete(std::move(first), std::move(all));
+  layout_.fill(body, std::move(first), std::move(all));
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "muster/base/buffer.h"
 #include "muster/base/result.h"
 #include "muster/comm/driver/shm/frame.h"
+#include "muster/comm/driver/shm/short_frame.h"
 #include "muster/comm/message/record.h"
 
 namespace muster::comm::shm {
@@ -28,20 +29,21 @@ class BlockSource {
 /// write to at any time: everything is read once and checked. Not thread-safe.
 class FrameReader {
  public:
-  explicit FrameReader(InstanceId sender) : decoder_(sender) {}
+  explicit FrameReader(InstanceId sender) : short_frames_(sender), decoder_(sender) {}
 
-  /// Reads the frame at the front of `readable` and returns its length; what it holds is then in
-  /// `message()`, to be moved from there. `Errc::malformed` when it is no frame.
-  [[nodiscard]] Result<std::size_t> read(ByteSpan readable, BlockSource& blocks);
-  [[nodiscard]] Message& message() { return record_.message; }
+  /// Reads the frame at the front of `readable` and returns its length. What it holds is then in
+  /// `message`, but for the names, which are left as they are; what was there before does not
+  /// matter. `Errc::malformed` when it is no frame.
+  [[nodiscard]] Result<std::size_t> read(ByteSpan readable, BlockSource& blocks, Message& message);
 
  private:
-  [[nodiscard]] Result<void> read_body(ByteSpan rest);
+  [[nodiscard]] Result<void> read_body(ByteSpan rest, Body& body);
   [[nodiscard]] Result<void> read_body_with_blocks(ByteSpan rest, std::uint32_t blocks,
-                                                   BlockSource& source);
+                                                   BlockSource& source, Body& body);
 
+  ShortFrameReader short_frames_;
   RecordDecoder decoder_;
-  Record record_;
+  BodyLayout layout_;
 };
 
 }  // namespace muster::comm::shm

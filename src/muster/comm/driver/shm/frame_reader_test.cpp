@@ -78,18 +78,20 @@ std::vector<std::byte> frame_with_block() {
 TEST(FrameReader, ReadsBodiesInTheRing) {
   FrameReader reader(kSender);
   OneBlock blocks;
+  Message message;
   const auto frame = small_frame();
-  EXPECT_EQ(reader.read(frame, blocks).value(), frame.size());
-  EXPECT_EQ(reader.message().body.text(), "hello");
+  EXPECT_EQ(reader.read(frame, blocks, message).value(), frame.size());
+  EXPECT_EQ(message.body.text(), "hello");
 }
 
 TEST(FrameReader, ReadsBuffersWhereTheyLie) {
   FrameReader reader(kSender);
   OneBlock blocks;
+  Message message;
   const auto frame = frame_with_block();
-  const auto read = reader.read(frame, blocks);
+  const auto read = reader.read(frame, blocks, message);
   ASSERT_TRUE(read.has_value()) << read.error().message();
-  const Body& body = reader.message().body;
+  const Body& body = message.body;
   ASSERT_EQ(body.buffer_count(), 3u);
   EXPECT_EQ(body.buffer(0).text(), "pickle");
   EXPECT_EQ(body.buffer(1).data(), blocks.bytes->data() + 64);
@@ -102,7 +104,8 @@ TEST(FrameReader, RefusesEveryTruncation) {
     for (std::size_t size = 0; size < frame.size(); ++size) {
       FrameReader reader(kSender);
       OneBlock blocks;
-      ASSERT_FALSE(reader.read(ByteSpan(frame).first(size), blocks).has_value()) << size;
+      Message message;
+      ASSERT_FALSE(reader.read(ByteSpan(frame).first(size), blocks, message).has_value()) << size;
     }
   }
 }
@@ -114,7 +117,8 @@ TEST(FrameReader, SurvivesEveryFlippedBitAndRandomBytes) {
       frame[bit / 8] ^= std::byte{1} << (bit % 8);
       FrameReader reader(kSender);
       OneBlock blocks;
-      static_cast<void>(reader.read(frame, blocks));
+      Message message;
+      static_cast<void>(reader.read(frame, blocks, message));
     }
   }
   Random random(20260131);
@@ -125,16 +129,18 @@ TEST(FrameReader, SurvivesEveryFlippedBitAndRandomBytes) {
     }
     FrameReader reader(kSender);
     OneBlock blocks;
-    static_cast<void>(reader.read(frame, blocks));
+    Message message;
+    static_cast<void>(reader.read(frame, blocks, message));
   }
 }
 
 TEST(FrameReader, RefusesBlocksThatAreNotThere) {
   FrameReader reader(kSender);
   OneBlock blocks;
+  Message message;
   auto frame = frame_with_block();
   blocks.bytes->resize(300);
-  EXPECT_FALSE(reader.read(frame, blocks).has_value());
+  EXPECT_FALSE(reader.read(frame, blocks, message).has_value());
 }
 
 }  // namespace

@@ -49,26 +49,28 @@ Inbound::Inbound(const Entry& sender, Name self, LinkMemory memory, RemoteDoorbe
       socket_(std::move(socket)),
       source_(sender.name),
       destination_(std::move(self)),
-      reader_(sender.instance) {}
+      reader_(sender.instance),
+      next_frame_(shared_->memory.ring()) {}
 
-Result<std::size_t> Inbound::drain(DriverSink& sink, PeerId from, std::size_t most) {
+Result<std::size_t> Inbound::drain(const Receiver& receiver, PeerId from, std::size_t most) {
   delivered_ = 0;
   while (delivered_ < most && !stopped_) {
     const ByteSpan readable = ring_.readable();
     if (readable.empty()) break;
-    auto frame = reader_.read(readable, *this);
+    Message& message = receiver.places != nullptr ? receiver.places->place() : spare_;
+    auto frame = reader_.read(readable, *this, message);
     stuck_ = !frame && frame.error().is(Errc::would_block);
     if (stuck_) break;
     if (!frame) return frame;
-    Message& message = reader_.message();
     message.source = source_;
     message.destination = destination_;
     // Before it is delivered: should this process die now, the sender must not take it for a
     // message that never arrived.
     ring_.consume(*frame);
+    next_frame_ = readable.data() + *frame;
     if (ring_.unreleased() >= shared_->memory.ring_bytes() / 8) release();
     ++delivered_;
-    sink.on_message(from, std::move(message));
+    receiver.sink->on_message(from, std::move(message));
   }
   if (ring_.broken()) return fail(Errc::malformed, "the ring's index makes no sense");
   if (ring_.unreleased() != 0) release();

@@ -4,7 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "muster/comm/driver/driver.h"
+#include "muster/comm/driver/placing_sink.h"
 #include "muster/comm/driver/shm/frame_reader.h"
 #include "muster/comm/driver/shm/link_memory.h"
 #include "muster/comm/driver/shm/packets.h"
@@ -24,15 +24,24 @@ class Inbound final : private BlockSource {
   [[nodiscard]] const FileDescriptor& socket() const { return socket_; }
 
   /// Something is in the ring that can be delivered now. Only by the poller.
-  [[nodiscard]] bool ready() const { return !stuck_ && !ring_.empty(); }
+  [[nodiscard]] bool ready() const {
+    if (stuck_ || ring_.empty()) return false;
+    ask_for_next_frame();
+    return true;
+  }
   /// Something is in the ring.
   [[nodiscard]] bool has_unread() const { return !ring_.empty(); }
   /// `drain` stopped before a message for whose memory no descriptor was free.
   [[nodiscard]] bool stuck() const { return stuck_; }
   void try_again() { stuck_ = false; }
+  /// A sink, and the same where it has places for messages.
+  struct Receiver {
+    DriverSink* sink = nullptr;
+    PlacingSink* places = nullptr;
+  };
   /// Delivers up to `most` messages. A failure ends the link: what comes after a bad frame cannot
   /// be found. Returns early when `stopped` becomes true, which the sink may cause.
-  [[nodiscard]] Result<std::size_t> drain(DriverSink& sink, PeerId from, std::size_t most);
+  [[nodiscard]] Result<std::size_t> drain(const Receiver& receiver, PeerId from, std::size_t most);
   /// What `drain` delivered before it failed.
   [[nodiscard]] std::size_t delivered() const { return delivered_; }
 
@@ -53,6 +62,11 @@ class Inbound final : private BlockSource {
   };
   class Lease;
 
+  /// Has the processor fetch the lines of a small frame all at once, and before the lock is taken:
+  /// from another core each takes 0.1 to 0.3 us, and decoding would ask for one after the other.
+  void ask_for_next_frame() const {
+    for (std::size_t line = 0; line < 3; ++line) __builtin_prefetch(next_frame_ + 64 * line);
+  }
   [[nodiscard]] Result<Piece> piece(const BlockReference& reference) override;
   [[nodiscard]] Result<std::shared_ptr<const Mapping>> segment(std::uint32_t id);
   void release();
@@ -63,7 +77,9 @@ class Inbound final : private BlockSource {
   Name source_;
   Name destination_;
   FrameReader reader_;
+  Message spare_;  // where messages are made for a sink that has no place for them
   std::unordered_map<std::uint32_t, std::shared_ptr<const Mapping>> segments_;
+  const std::byte* next_frame_;  // in the ring, where the link memory is mapped
   std::size_t delivered_ = 0;
   Farewell farewell_ = Farewell::none;
   bool stopped_ = false;

@@ -11,7 +11,7 @@ namespace muster::comm::shm {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4C53'534D;  // "MSSL"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kSlotsAt = kPage;
 constexpr std::size_t kRingAt = 2 * kPage;

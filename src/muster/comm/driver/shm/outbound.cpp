@@ -91,9 +91,20 @@ Result<void> Outbound::on_answer(const Answer& answer) {
 }
 
 SendStatus Outbound::send(const Message& message) {
-  const std::size_t record = record_bytes(message, common_.self.instance);
-  if (message.body.size() <= common_.placer.inline_bytes()) return send_small(message, record);
-  return send_large(message, record);
+  const InstanceId self = common_.self.instance;
+  const bool small = message.body.size() <= common_.placer.inline_bytes();
+  if (const std::size_t bytes = small ? short_frame_bytes(message, self) : 0; bytes != 0) [[likely]]
+    return send_short(message, bytes);
+  const std::size_t record = record_bytes(message, self);
+  return small ? send_small(message, record) : send_large(message, record);
+}
+
+SendStatus Outbound::send_short(const Message& message, std::size_t bytes) {
+  std::byte* const out = reserve(bytes);
+  if (out == nullptr) return SendStatus::full;
+  encode_short_frame(message, bytes, out);
+  publish(bytes);
+  return SendStatus::sent;
 }
 
 SendStatus Outbound::send_small(const Message& message, std::size_t record) {
@@ -268,16 +279,17 @@ std::vector<Message> Outbound::undelivered() {
   FrameReader reader(common_.self.instance);
   ByteSpan left = ring_.untaken();
   while (!left.empty()) {
-    const auto frame = reader.read(left, blocks);
+    Message message;
+    const auto frame = reader.read(left, blocks, message);
     if (!frame) {
       // Only the receiver can have done that.
       log(LogLevel::warning, "comm", "shm: what was on its way is lost: {}",
           frame.error().message());
       break;
     }
-    reader.message().source = common_.self.name;
-    reader.message().destination = target_name_;
-    messages.push_back(std::move(reader.message()));
+    message.source = common_.self.name;
+    message.destination = target_name_;
+    messages.push_back(std::move(message));
     left = left.subspan(*frame);
   }
   return messages;

@@ -80,6 +80,7 @@ class Outbound {
   Outbound(const Common& common, const Entry& peer, std::string address, LinkMemory memory);
 
   [[nodiscard]] PacketStatus say_hello(const Nonce& answered);
+  SendStatus send_short(const Message& message, std::size_t bytes);
   SendStatus send_small(const Message& message, std::size_t record);
   SendStatus send_large(const Message& message, std::size_t record);
   [[nodiscard]] std::byte* reserve(std::size_t bytes);
