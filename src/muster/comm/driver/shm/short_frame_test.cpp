@@ -11,19 +11,19 @@
 namespace muster::comm::shm {
 namespace {
 
-const InstanceId kSender(7);
+const InstanceId kWriter(7);
 
-Message sample(Body body) {
+Message short_message(Body body) {
   Message message;
   message.tag = "rollout";
   message.body = std::move(body);
-  message.session_id = {kSender, 3};
-  message.message_id = {kSender, 9};
+  message.session_id = {kWriter, 3};
+  message.message_id = {kWriter, 9};
   return message;
 }
 
 std::vector<std::byte> encoded(const Message& message) {
-  std::vector<std::byte> frame(short_frame_bytes(message, kSender));
+  std::vector<std::byte> frame(short_frame_bytes(message, kWriter));
   encode_short_frame(message, frame.size(), frame.data());
   return frame;
 }
@@ -35,15 +35,15 @@ TEST(ShortFrame, BringsMessagesAcross) {
       for (const Body& body :
            {Body::bytes(bytes), Body::text(as_text(bytes)), Body::json(as_text(bytes)),
             Body::python(Buffer::copy_of(bytes), {})}) {
-        Message message = sample(body);
+        Message message = short_message(body);
         message.tag = tag;
         message.session_type = SessionType::notification;
         message.session_stage = SessionStage::receive;
         const auto frame = encoded(message);
         ASSERT_EQ(frame.size() % 8, 0u);
-        Message read = sample(Body::array<double>(std::vector<double>{1.0}));
+        Message read = short_message(Body::array<double>(std::vector<double>{1.0}));
         read.tag_origin = "left over";
-        ASSERT_TRUE(ShortFrameReader(kSender).read(frame, read).has_value());
+        ASSERT_TRUE(ShortFrameReader(kWriter).read(frame, read).has_value());
         EXPECT_EQ(read.tag, message.tag);
         EXPECT_EQ(read.tag_origin, "");
         EXPECT_EQ(read.session_id, message.session_id);
@@ -58,9 +58,9 @@ TEST(ShortFrame, BringsMessagesAcross) {
 
 TEST(ShortFrame, IsNotForMessagesThatNeedMore) {
   const auto bytes_with = [](auto change) {
-    Message message = sample(Body::text("x"));
+    Message message = short_message(Body::text("x"));
     change(message);
-    return short_frame_bytes(message, kSender);
+    return short_frame_bytes(message, kWriter);
   };
   EXPECT_NE(bytes_with([](Message&) {}), 0u);
   EXPECT_EQ(bytes_with([](Message& m) { m.tag_origin = "package.module:Color.red"; }), 0u);
@@ -78,10 +78,10 @@ TEST(ShortFrame, IsNotForMessagesThatNeedMore) {
 
 TEST(ShortFrame, RefusesWhatMakesNoSense) {
   const auto refused_with = [](std::size_t index, unsigned value) {
-    auto frame = encoded(sample(Body::text("hello")));
+    auto frame = encoded(short_message(Body::text("hello")));
     frame[index] = static_cast<std::byte>(value);
     Message message;
-    const auto read = ShortFrameReader(kSender).read(frame, message);
+    const auto read = ShortFrameReader(kWriter).read(frame, message);
     return !read && read.error().is(Errc::malformed);
   };
   EXPECT_TRUE(refused_with(0, 8));     // length
@@ -98,18 +98,18 @@ TEST(ShortFrame, RefusesWhatMakesNoSense) {
 
 TEST(ShortFrame, SurvivesTruncationAndRandomBytes) {
   Random random(20261116);
-  const auto original = encoded(sample(Body::text("hello")));
+  const auto original = encoded(short_message(Body::text("hello")));
   for (std::size_t size = 0; size < original.size(); ++size) {
     Message message;
     ASSERT_FALSE(
-        ShortFrameReader(kSender).read(ByteSpan(original).first(size), message).has_value());
+        ShortFrameReader(kWriter).read(ByteSpan(original).first(size), message).has_value());
   }
   for (int i = 0; i < 20'000; ++i) {
     auto frame = original;
     for (int k = 0; k < 4; ++k)
       frame[random.below(frame.size())] = static_cast<std::byte>(random.below(256));
     Message message;
-    static_cast<void>(ShortFrameReader(kSender).read(frame, message));
+    static_cast<void>(ShortFrameReader(kWriter).read(frame, message));
   }
 }
 
