@@ -193,6 +193,16 @@ TEST_P(DriverConformance, SaysGoodbyeAfterEverythingElse) {
   EXPECT_EQ(b.departures.begin()->second, Departure::graceful);
 }
 
+TEST_P(DriverConformance, IsEstablishedOnceThePeerKnowsIt) {
+  Station a("a", setup());
+  Station b("b", setup());
+  const PeerId to_b = a.connect(b);
+  for (int i = 0; i < 10; ++i) a.step();
+  EXPECT_FALSE(a.driver().established(to_b)) << "nobody has looked there";
+  ASSERT_TRUE(step_until({&a, &b}, [&] { return a.driver().established(to_b); }));
+  EXPECT_TRUE(b.number_of("a").has_value());
+}
+
 TEST_P(DriverConformance, RefusesToSendWhereNobodyIs) {
   Station a("a", setup());
   Station b("b", setup());

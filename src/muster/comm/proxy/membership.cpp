@@ -193,6 +193,7 @@ void Membership::on_departure(PeerId id, Departure departure, const std::string&
   Peer* const peer = find(id);
   if (peer == nullptr) return;
   if (departure != Departure::silent) {
+    if (departure == Departure::graceful) peer->member->met = true;  // it knew whom to tell
     forgotten_ = forgotten_ || departure == Departure::reset;
     return depart(*peer, departure == Departure::reset ? Retire::no : Retire::yes, why);
   }
@@ -225,6 +226,7 @@ void Membership::depart_when_due() {
 }
 
 void Membership::depart(Peer& departing, Retire retire, const std::string& why) {
+  note_answers();  // it may have come and gone since the last look
   set_departure(departing, {});
   const auto peer = std::move(peers_.extract(departing.id).mapped());
   last_peer_ = nullptr;

@@ -114,6 +114,19 @@ TEST_F(MembershipTest, TellsOnceThatAPeerThatLivesForgotUs) {
   EXPECT_TRUE(members.on_hello(entry("a", 10)).has_value()) << "it may come back";
 }
 
+TEST_F(MembershipTest, HasMetWhoComesAndGoesBetweenTwoLooks) {
+  driver.answers = false;
+  members.update({entry("a", 10), entry("b", 20), entry("c", 30)});
+  EXPECT_EQ(members.count_met("actor"), 0u);
+  members.on_departure(members.find("a")->current->id, Departure::graceful, "it left");
+  EXPECT_EQ(members.count_met("actor"), 1u);
+  members.on_departure(members.find("b")->current->id, Departure::lost, "it never answered");
+  EXPECT_EQ(members.count_met("actor"), 1u);
+  driver.answers = true;
+  members.on_departure(members.find("c")->current->id, Departure::lost, "it died");
+  EXPECT_EQ(members.count_met("actor"), 2u);
+}
+
 TEST_F(MembershipTest, HoldsNobodyAfterItIsClosed) {
   members.update({entry("a", 10)});
   members.process_exited(members.find("a")->current->id);

@@ -248,6 +248,25 @@ TEST_F(ProxyTest, LetsGoOfEveryDescriptorWhenItCloses) {
   }
 }
 
+TEST_F(ProxyTest, MeetsAPeerThatLeavesAsSoonAsItHasJoined) {
+  for (const char* driver : {"inproc", "shm", "zmq"}) {
+    for (int round = 0; round < 10; ++round) {
+      auto a = options("master", {{"worker", 1}}, "master");
+      auto b = options("worker", {{"master", 1}}, "worker");
+      a.driver = b.driver = driver;
+      auto working = std::async(std::launch::async, [&] {
+        Proxy worker = join(std::move(b));
+        return worker.isend(message("master", "done")).has_value();
+      });
+      Proxy master = join(std::move(a));
+      const auto received = master.receive_once(10s);
+      ASSERT_TRUE(received && *received) << driver;
+      EXPECT_EQ((*received)->body.text(), "done");
+      EXPECT_TRUE(working.get());
+    }
+  }
+}
+
 TEST_F(ProxyTest, TellsAWaiterThatItsPeerLeft) {
   auto proxies = pair();
   auto asking = std::async(std::launch::async, [&] { return proxies[0].send(message("worker")); });

@@ -32,6 +32,7 @@ class ScriptedDriver final : public Driver {
     connected.insert(peer);
     return {};
   }
+  [[nodiscard]] bool established(PeerId) const override { return answers; }
   void disconnect(PeerId peer) override { connected.erase(peer); }
   SendStatus send(PeerId peer, const Message& message) override {
     if (status == SendStatus::sent) sent.emplace_back(peer, message);
@@ -51,6 +52,7 @@ class ScriptedDriver final : public Driver {
   std::vector<Message> undelivered;
   SendStatus status = SendStatus::sent;
   bool refuses = false;
+  bool answers = true;
 };
 
 }  // namespace muster::comm

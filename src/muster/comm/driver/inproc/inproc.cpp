@@ -30,13 +30,21 @@ class InprocDriver final : public Driver {
                   fmt::format("'{}' has no mailbox in this process", entry.name.view()));
     peers_.emplace(peer, Peer{box, entry.instance});
     ids_.emplace(entry.instance, peer);
+    mailbox_->know(entry.instance);
     box->deliver({self_.instance, Mailbox::Hello{self_}}, mailbox_);
     return {};
+  }
+
+  // Whoever leaves at once would otherwise be gone before the peer has met it.
+  [[nodiscard]] bool established(PeerId peer) const override {
+    const auto it = peers_.find(peer);
+    return it != peers_.end() && it->second.box->knows(self_.instance);
   }
 
   void disconnect(PeerId peer) override {
     const auto it = peers_.find(peer);
     if (it == peers_.end()) return;
+    mailbox_->forget(it->second.instance);
     ids_.erase(it->second.instance);
     peers_.erase(it);
   }

@@ -23,6 +23,21 @@ Directory& directory() {
 
 }  // namespace
 
+void Mailbox::know(InstanceId peer) {
+  const std::lock_guard lock(mutex_);
+  known_.insert(peer);
+}
+
+void Mailbox::forget(InstanceId peer) {
+  const std::lock_guard lock(mutex_);
+  known_.erase(peer);
+}
+
+bool Mailbox::knows(InstanceId peer) const {
+  const std::lock_guard lock(mutex_);
+  return known_.contains(peer);
+}
+
 Mailbox::Delivery Mailbox::deliver(Item item, const std::weak_ptr<Mailbox>& sender) {
   const std::lock_guard lock(mutex_);
   if (doorbell_ == nullptr) return Delivery::closed;

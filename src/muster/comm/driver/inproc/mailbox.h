@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,6 +35,11 @@ class Mailbox {
   Mailbox(Doorbell& doorbell, std::size_t bytes_per_sender)
       : doorbell_(&doorbell), bytes_per_sender_(bytes_per_sender) {}
 
+  /// Who the owner is connected to.
+  void know(InstanceId peer);
+  void forget(InstanceId peer);
+  [[nodiscard]] bool knows(InstanceId peer) const;
+
   /// Only messages can meet a full box; `sender` is rung when there is room again.
   Delivery deliver(Item item, const std::weak_ptr<Mailbox>& sender);
   [[nodiscard]] std::deque<Item> take();
@@ -54,6 +60,7 @@ class Mailbox {
   std::size_t bytes_per_sender_;
   std::deque<Item> items_;
   std::map<InstanceId, std::size_t> waiting_bytes_;
+  std::set<InstanceId> known_;
   std::vector<std::weak_ptr<Mailbox>> hindered_;  // senders that met a full box
   std::atomic<bool> has_mail_{false};
 };

@@ -191,7 +191,8 @@ SendStatus ShmDriver::send(PeerId id, const Message& message) {
 
 bool ShmDriver::established(PeerId id) const {
   const auto found = peers_.find(id);
-  return found != peers_.end() && found->second.out && found->second.out->welcomed();
+  if (found == peers_.end() || !found->second.out) return false;
+  return found->second.out->welcomed() || found->second.in;
 }
 
 std::vector<Message> ShmDriver::take_undelivered(PeerId id) {
