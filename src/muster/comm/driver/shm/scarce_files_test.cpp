@@ -126,8 +126,10 @@ TEST(ShmScarceFiles, ALargeMessageWaitsUntilItsMemoryCanBeTaken) {
     EXPECT_FALSE(wants_attention(b)) << "its thread would spin";
     // Also when the sender is gone meanwhile.
     a.reset();
+    Scarcity of_what_it_had(0);
     step({&b});
     EXPECT_TRUE(b.departed.empty());
+    of_what_it_had.end();
     scarcity.end();
     ASSERT_TRUE(run_until({&b}, [&] { return !b.departed.empty(); }));
     EXPECT_EQ(b.departed[0].after, 2u);
