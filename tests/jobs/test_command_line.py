@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -46,8 +45,6 @@ def test_bash_completes_commands_options_and_values(tmp_path):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_scripts_are_good_for_their_shells(shell):
-    if not shutil.which(shell):
-        pytest.skip(f"{shell} is not installed")
     script = subprocess.run([MUSTER, "completion", shell], capture_output=True, timeout=30).stdout
     subprocess.run([shell, "-n"], input=script, check=True, timeout=30)
 
