@@ -93,7 +93,8 @@ std::vector<double> Trial::run(Way way, std::size_t size, std::size_t count) {
 std::size_t Trial::count_for(Way way, std::size_t size, double seconds) {
   double& each = seconds_each_[{way, size}];
   if (each == 0) {
-    const std::size_t tries = std::clamp<std::size_t>((std::size_t{4} << 20) / size, 1, 4096);
+    const std::size_t moved = way == Way::hand_over ? kAnswer : size;
+    const std::size_t tries = std::clamp<std::size_t>((std::size_t{4} << 20) / moved, 1, 4096);
     // Once to warm up, unless even that takes long.
     if (tries > 1) static_cast<void>(run(way, size, tries));
     auto tried = run(way, size, tries);
