@@ -140,6 +140,7 @@ class Workload:
     memory: float = 0  #: what a worker may keep in memory as a part of the size; 0 for no limit
     per: str = ""  #: "task": the figure is µs per task; "byte": MB/s
     peer_size: int = 0  #: another size for peers, where the figure is one per task
+    bound: str = ""  #: what decides how long it takes, as bench_tensor_bounds calls it
 
     def peer_size_of(self, size: int) -> int:
         return self.peer_size * size // self.size if self.peer_size else size
@@ -152,7 +153,7 @@ WORKLOADS = {
     ),
     "many chunks": Workload(many_chunks, 100_000, 3_000, {"dask": 3}, per="task", peer_size=5_000),
     "tree sum": Workload(tree_sum, 2**30, 2**27, {"dask": 3}),
-    "matmul": Workload(matmul, 4000, 1600, {"dask": 3}),
+    "matmul": Workload(matmul, 4000, 2400, {"dask": 3}, bound="gemm"),
     "svd": Workload(svd, 1_000_000, 100_000, {"dask": 3}),
     "rechunk": Workload(shuffle, 2**30, 2**27, {"dask": 3}),
     "sort": Workload(sort, 2**29, 2**25, {"dask": 3}),
