@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -118,14 +119,17 @@ Result<RedisReply> RedisConnection::receive(TimePoint deadline) {
 
 Result<RedisReply> RedisConnection::call(std::span<const std::string_view> words,
                                          TimePoint deadline) {
+  std::string before;  // what it answered, if it has to be asked again
   for (;;) {
-    if (auto sent = send(words, deadline); !sent) return fail(sent.error());
-    auto reply = receive(deadline);
+    auto reply =
+        send(words, deadline).and_then([&]() -> Result<RedisReply> { return receive(deadline); });
+    if (!reply && !before.empty()) return fail(reply.error().within(before));
     if (!reply || reply->kind != RedisReply::Kind::error) return reply;
     // A server that was started just now reads its data first.
     const bool soon = reply->text.starts_with("LOADING");
     if (!soon || SteadyClock().now() + kAskAgainAfter >= deadline)
       return refused(words.front(), reply->text);
+    before = std::move(reply->text);
     std::this_thread::sleep_for(kAskAgainAfter);
   }
 }
