@@ -49,7 +49,6 @@ int write_compressed(int fd, ByteSpan bytes, SpillCompression compression, std::
   return 0;
 }
 
-/// The header comes last: only then its lengths are known.
 /// Takes away what a longer chunk left in the file before.
 int cut(int fd, std::size_t length) {
   struct stat status{};
@@ -58,6 +57,7 @@ int cut(int fd, std::size_t length) {
   return ::ftruncate(fd, static_cast<off_t>(length)) == 0 ? 0 : errno;
 }
 
+/// The header comes last: only then its lengths are known.
 int write_chunk(int fd, ByteSpan bytes, SpillHeader& header) {
   const bool plain = header.compression == SpillCompression::none;
   if (plain) {

@@ -14,20 +14,17 @@
 #include "muster/net/http/http_server.h"
 #include "muster/net/stream_socket.h"
 #include "tests/support/certificate.h"
+#include "tests/support/http_server.h"
 #include "tests/support/raw_client.h"
 
 namespace muster::net {
 namespace {
 
+using test::serve;
 using test::soon;
 
 std::string url_of(std::uint16_t port, std::string_view rest = "") {
   return "http://127.0.0.1:" + std::to_string(port) + std::string(rest);
-}
-
-std::unique_ptr<HttpServer> serve_scripted(HttpServer::Handler handler,
-                                           HttpServerOptions options = {}) {
-  return HttpServer::start(std::move(options), std::move(handler)).value();
 }
 
 std::vector<std::byte> pattern(std::size_t bytes) {
@@ -73,7 +70,7 @@ class ScriptedServer {
 };
 
 TEST(HttpClient, AsksWithPrefixTokenHeadersAndBody) {
-  const auto server = serve_scripted([](HttpExchange& exchange) {
+  const auto server = serve([](HttpExchange& exchange) {
     const HttpRequest& request = exchange.request();
     const auto body = exchange.whole_body(100);
     (void)exchange.answer(201, "text/plain",
@@ -96,7 +93,7 @@ TEST(HttpClient, AsksWithPrefixTokenHeadersAndBody) {
 
 TEST(HttpClient, KeepsItsConnection) {
   std::atomic<int> asked = 0;
-  const auto server = serve_scripted([&](HttpExchange& exchange) {
+  const auto server = serve([&](HttpExchange& exchange) {
     ++asked;
     (void)exchange.answer(200, "", exchange.request().peer);
   });
@@ -107,7 +104,7 @@ TEST(HttpClient, KeepsItsConnection) {
 }
 
 TEST(HttpClient, AsksFromManyThreadsAtOnce) {
-  const auto server = serve_scripted([](HttpExchange& exchange) {
+  const auto server = serve([](HttpExchange& exchange) {
     (void)exchange.answer(200, "", exchange.request().query_text);
   });
   const auto client = HttpClient::make(url_of(server->port())).value();
@@ -128,7 +125,7 @@ TEST(HttpClient, AsksFromManyThreadsAtOnce) {
 
 TEST(HttpClient, MovesLargeBodiesBothWays) {
   const auto bytes = pattern((5u << 20) + 3);
-  const auto server = serve_scripted([&](HttpExchange& exchange) {
+  const auto server = serve([&](HttpExchange& exchange) {
     const auto body = exchange.whole_body(bytes.size());
     const bool same = body && std::ranges::equal(body->bytes(), bytes);
     (void)exchange.begin(same ? 200 : 500, "",
@@ -167,7 +164,7 @@ TEST(HttpClient, MovesLargeBodiesBothWays) {
 }
 
 TEST(HttpClient, GivesErrorAnswersWholeWhereABodyWasToGoElsewhere) {
-  const auto server = serve_scripted(
+  const auto server = serve(
       [](HttpExchange& exchange) { (void)exchange.answer(404, "text/plain", "no such chunk"); });
   const auto client = HttpClient::make(url_of(server->port())).value();
   const auto reply = client.request_into(
@@ -225,8 +222,8 @@ TEST(HttpClient, ReadsOtherServersAnswers) {
 }
 
 TEST(HttpClient, ReadsTheAnswerOfAServerThatDoesNotReadTheBody) {
-  const auto server = serve_scripted(
-      [](HttpExchange& exchange) { EXPECT_FALSE(exchange.whole_body(100).has_value()); });
+  const auto server =
+      serve([](HttpExchange& exchange) { EXPECT_FALSE(exchange.whole_body(100).has_value()); });
   const auto client = HttpClient::make(url_of(server->port())).value();
   const auto bytes = pattern(20u << 20);
   const std::array parts{ByteSpan(bytes)};
@@ -236,7 +233,7 @@ TEST(HttpClient, ReadsTheAnswerOfAServerThatDoesNotReadTheBody) {
 }
 
 TEST(HttpClient, GivesUpAtTheDeadline) {
-  const auto server = serve_scripted([](HttpExchange& exchange) {
+  const auto server = serve([](HttpExchange& exchange) {
     while (!exchange.stopping()) std::this_thread::yield();
   });
   const auto client = HttpClient::make(url_of(server->port())).value();
@@ -246,7 +243,7 @@ TEST(HttpClient, GivesUpAtTheDeadline) {
 }
 
 TEST(HttpClient, GivesUpOnABodyThatStopsComing) {
-  const auto server = serve_scripted([](HttpExchange& exchange) {
+  const auto server = serve([](HttpExchange& exchange) {
     (void)exchange.begin(200, "", 10);
     (void)exchange.write(as_bytes("half"));
     while (!exchange.stopping()) std::this_thread::yield();
@@ -291,7 +288,7 @@ class HttpClientWithTls : public ::testing::Test {
   std::unique_ptr<HttpServer> start(const test::Certificate& certificate) {
     HttpServerOptions options;
     options.tls = certificate.files();
-    return serve_scripted(
+    return serve(
         [](HttpExchange& exchange) {
           const auto body = exchange.whole_body(100u << 20);
           (void)exchange.answer(200, "", body->bytes());
@@ -324,9 +321,9 @@ TEST_F(HttpClientWithTls, KeepsItsConnection) {
   const test::Certificate certificate("IP:127.0.0.1");
   HttpServerOptions options;
   options.tls = certificate.files();
-  const auto server = serve_scripted(
-      [](HttpExchange& exchange) { (void)exchange.answer(200, "", exchange.request().peer); },
-      options);
+  const auto server =
+      serve([](HttpExchange& exchange) { (void)exchange.answer(200, "", exchange.request().peer); },
+            options);
   HttpClientOptions trusting;
   trusting.tls_ca = certificate.files().certificate;
   const auto client =
@@ -367,7 +364,7 @@ TEST_F(HttpClientWithTls, ServersSurvivePlainClientsAndStop) {
 }
 
 TEST_F(HttpClientWithTls, PlainServersAreNoTlsServers) {
-  const auto server = serve_scripted([](HttpExchange&) {});
+  const auto server = serve([](HttpExchange&) {});
   const auto reply = ask(*server, "127.0.0.1", "");
   ASSERT_FALSE(reply.has_value());
   EXPECT_NE(reply.error().message().find("TLS"), std::string::npos) << reply.error().message();

@@ -16,6 +16,7 @@
 
 #include "muster/base/log.h"
 #include "muster/net/errc.h"
+#include "tests/support/http_server.h"
 #include "tests/support/raw_client.h"
 
 namespace muster::net {
@@ -23,6 +24,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using test::RawClient;
+using test::serve;
 using test::soon;
 
 // Answers with what was asked: "METHOD path query body".
@@ -33,10 +35,6 @@ void echo(HttpExchange& exchange) {
   const std::string text = request.method + ' ' + request.path + ' ' + request.query_text + ' ' +
                            std::string(body->text());
   (void)exchange.answer(200, "text/plain", text);
-}
-
-std::unique_ptr<HttpServer> serve(HttpServer::Handler handler, HttpServerOptions options = {}) {
-  return HttpServer::start(std::move(options), std::move(handler)).value();
 }
 
 // What the server answers to bytes, up to the end of the connection.

@@ -1,5 +1,4 @@
 // What survivors see when the process at the other end is killed.
-#include <fstream>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,13 +65,6 @@ std::string text_of(std::uint64_t number) {
   return std::string(size, static_cast<char>('a' + number % 26));
 }
 
-std::size_t mapped(std::string_view label) {
-  std::ifstream maps("/proc/self/maps");
-  std::size_t count = 0;
-  for (std::string line; std::getline(maps, line);) count += line.find(label) != line.npos ? 1 : 0;
-  return count;
-}
-
 TEST(ShmCrash, DeliversWhatAKilledSenderHadPublished) {
   TestNode parent("parent");
   Child child(parent, [](TestNode& node, PeerId to, const std::function<void()>& signal) {
@@ -98,10 +90,10 @@ TEST(ShmCrash, DeliversWhatAKilledSenderHadPublished) {
   for (int i = 0; i < 10; ++i) parent.step();
   EXPECT_EQ(parent.departed.size(), 1u);
   // What was received keeps the dead process's memory; then nothing is left of it.
-  EXPECT_GT(mapped("muster-arena"), 0u);
+  EXPECT_GT(mappings_of("muster-arena"), 0u);
   parent.received.clear();
-  EXPECT_EQ(mapped("muster-arena"), 0u);
-  EXPECT_EQ(mapped("muster-ring"), 0u);
+  EXPECT_EQ(mappings_of("muster-arena"), 0u);
+  EXPECT_EQ(mappings_of("muster-ring"), 0u);
 }
 
 TEST(ShmCrash, TakesMemoryBackFromAKilledReceiver) {
@@ -134,7 +126,7 @@ TEST(ShmCrash, TakesMemoryBackFromAKilledReceiver) {
   EXPECT_EQ(parent.driver().send(*to, test_message(parent.self(), 5, {})), SendStatus::gone);
   EXPECT_TRUE(parent.driver().allocate(6 * kMebi).has_value());
   parent.step();
-  EXPECT_EQ(mapped("muster-ring"), 0u);
+  EXPECT_EQ(mappings_of("muster-ring"), 0u);
 }
 
 TEST(ShmFork, AChildThatLetsGoOfWhatItInheritedDoesNotDisturbItsParent) {

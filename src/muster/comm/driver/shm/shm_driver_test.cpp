@@ -1,7 +1,6 @@
 #include "muster/comm/driver/shm/shm_driver.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -351,13 +350,6 @@ TEST(ShmDriver, SendsABodyLargerThanTheArenaWhenNothingElseIsUnderWay) {
     }));
   }
   EXPECT_EQ(b.received[2].body.buffer().text().substr(0, 100), letters(100));
-}
-
-std::size_t mappings_of(std::string_view label) {
-  std::ifstream maps("/proc/self/maps");
-  std::size_t count = 0;
-  for (std::string line; std::getline(maps, line);) count += line.find(label) != line.npos ? 1 : 0;
-  return count;
 }
 
 std::size_t open_files() {

@@ -1,16 +1,26 @@
 #pragma once
 
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "muster/comm/driver/shm/shm_driver.h"
 
 namespace muster::comm::shm {
+
+/// For tests: how much memory whose name holds `label` this process has mapped, in mappings.
+inline std::size_t mappings_of(std::string_view label) {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);) count += line.find(label) != line.npos ? 1 : 0;
+  return count;
+}
 
 /// For tests: a driver with what a proxy would give it, and a sink that remembers. Numbers peers as
 /// they come, one per instance.
