@@ -58,6 +58,11 @@ class RouterTest : public testing::Test {
     message.session_stage = stage;
     return message;
   }
+  Message receipt_of(const SessionId& notification) {
+    Message receipt = reply_to(notification, SessionStage::receive);
+    receipt.session_type = SessionType::notification;
+    return receipt;
+  }
 
   ManualClock clock;
   ScriptedDriver driver;
@@ -443,7 +448,7 @@ TEST_F(RouterTest, TellsOfEveryNotificationThatTheDeadDidNotAcknowledge) {
     if (i % 3 == 0) {
       missing.push_back(session);
     } else {
-      router.on_message(PeerId(0), reply_to(session, SessionStage::receive));
+      router.on_message(PeerId(0), receipt_of(session));
       EXPECT_TRUE(router.pop().has_value());
     }
     notify("b");
@@ -471,7 +476,7 @@ TEST_F(RouterTest, DoesNotTakeABroadcastThatTheDeadAcknowledgedForLost) {
     notify("b", sessions.back());
   }
   for (const SessionId& session : sessions) {
-    router.on_message(PeerId(0), reply_to(session, SessionStage::receive));
+    router.on_message(PeerId(0), receipt_of(session));
     EXPECT_TRUE(router.pop().has_value());
   }
   Waiter waiter(sessions);

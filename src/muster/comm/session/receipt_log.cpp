@@ -11,25 +11,32 @@ std::size_t ReceiptLog::PlaceHash::operator()(const Place& place) const noexcept
       (place.origin.value() ^ place.block ^ (std::uint64_t{place.peer.value()} << 40u)) * kOdd);
 }
 
-void ReceiptLog::add(const SessionId& session, PeerId peer) {
-  const Place place = place_of(session, peer);
-  if (last_block_ == nullptr || place != last_place_) {
-    const auto [block, is_new] = blocks_.try_emplace(place);
-    if (is_new) order_.push_back(place);
-    last_place_ = place;
-    last_block_ = &block->second;
-    if (blocks_.size() > kMostBlocks) {
-      blocks_.erase(order_.front());
-      order_.pop_front();
-    }
+void ReceiptLog::go_to(const Place& place) {
+  const auto [block, is_new] = blocks_.try_emplace(place);
+  if (is_new) order_.push_back(place);
+  last_place_ = place;
+  last_block_ = &block->second;
+  if (blocks_.size() > kMostBlocks) {
+    blocks_.erase(order_.front());
+    order_.pop_front();
   }
-  last_block_->word_of(session) |= bit_of(session);
 }
 
-void ReceiptLog::settle(const SessionId& session, PeerId peer) {
-  if (blocks_.empty()) return;
+void ReceiptLog::cancel(const SessionId& session, PeerId peer) {
   const auto block = blocks_.find(place_of(session, peer));
-  if (block != blocks_.end()) block->second.word_of(session) &= ~bit_of(session);
+  if (block != blocks_.end()) block->second.waiting[word_of(session)] &= ~bit_of(session);
+}
+
+ReceiptLog::Receipt ReceiptLog::settle(const SessionId& session, PeerId peer) {
+  const auto block = blocks_.find(place_of(session, peer));
+  if (block == blocks_.end()) return Receipt::unknown;
+  std::uint64_t& waiting = block->second.waiting[word_of(session)];
+  std::uint64_t& settled = block->second.settled[word_of(session)];
+  const std::uint64_t bit = bit_of(session);
+  if ((waiting & bit) == 0) return (settled & bit) != 0 ? Receipt::repeated : Receipt::unknown;
+  waiting &= ~bit;
+  settled |= bit;
+  return Receipt::awaited;
 }
 
 void ReceiptLog::lose(PeerId peer, const Name& name) {
@@ -55,7 +62,7 @@ std::optional<Name> ReceiptLog::take_lost(const SessionId& session) {
   for (Lost& lost : lost_) {
     const auto block = lost.blocks.find(place_of(session, lost.peer));
     if (block == lost.blocks.end()) continue;
-    std::uint64_t& word = block->second.word_of(session);
+    std::uint64_t& word = block->second.waiting[word_of(session)];
     if ((word & bit_of(session)) == 0) continue;
     word &= ~bit_of(session);
     return lost.name;

@@ -12,20 +12,32 @@
 
 namespace muster::comm {
 
-/// Notifications that still wait for their receipt although the session table has forgotten them:
-/// one bit each, in blocks of `kSessions` with one peer, a line of the cache each. Most programs
-/// never ask for these receipts, so it has to be cheap and bounded: the oldest of `kMostBlocks`
-/// goes first. Not thread-safe.
+/// Which notifications wait for their receipt and which have got it: two bits each, in blocks of
+/// `kSessions` with one peer. Most programs never ask for receipts, so it has to be cheap and
+/// bounded: the oldest of `kMostBlocks` goes first. Not thread-safe.
 class ReceiptLog {
  public:
   static constexpr std::size_t kSessions = 512;
   static constexpr std::size_t kMostBlocks = std::size_t{1} << 14;
   /// Of so many lost peers, the last ones, it is known what they owed; of fewer if that is much.
-  static constexpr std::size_t kMostLost = 64;
+  static constexpr std::size_t kMostLost = 256;
 
-  void add(const SessionId& session, PeerId peer);
-  /// The receipt has come.
-  void settle(const SessionId& session, PeerId peer);
+  enum class Receipt : std::uint8_t {
+    awaited,
+    repeated,
+    unknown,  ///< of a notification that was never added (as a forwarded one), or is forgotten
+  };
+
+  /// A notification is sent, perhaps again.
+  void add(const SessionId& session, PeerId peer) {
+    if (last_block_ == nullptr || place_of(session, peer) != last_place_) [[unlikely]]
+      go_to(place_of(session, peer));
+    last_block_->waiting[word_of(session)] |= bit_of(session);
+  }
+  /// It could not be sent after all.
+  void cancel(const SessionId& session, PeerId peer);
+  /// A receipt has come.
+  Receipt settle(const SessionId& session, PeerId peer);
   /// The peer is gone: what it owes will not come.
   void lose(PeerId peer, const Name& name);
   [[nodiscard]] bool has_lost() const { return !lost_.empty(); }
@@ -45,11 +57,8 @@ class ReceiptLog {
     std::size_t operator()(const Place& place) const noexcept;
   };
   struct Block {
-    std::array<std::uint64_t, kSessions / 64> words{};
-
-    [[nodiscard]] std::uint64_t& word_of(const SessionId& session) {
-      return words[session.number % kSessions / 64];
-    }
+    std::array<std::uint64_t, kSessions / 64> waiting{};
+    std::array<std::uint64_t, kSessions / 64> settled{};
   };
   using Blocks = std::unordered_map<Place, Block, PlaceHash>;
   struct Lost {
@@ -61,9 +70,11 @@ class ReceiptLog {
   static Place place_of(const SessionId& session, PeerId peer) {
     return {session.origin, session.number / kSessions, peer};
   }
+  static std::size_t word_of(const SessionId& session) { return session.number % kSessions / 64; }
   static std::uint64_t bit_of(const SessionId& session) {
     return std::uint64_t{1} << (session.number % 64);
   }
+  void go_to(const Place& place);
 
   Blocks blocks_;
   std::deque<Place> order_;  // of blocks_, oldest first

@@ -22,6 +22,15 @@ TEST(ReceiptLog, TellsOnceWhoOwedAReceiptThatWillNotCome) {
   EXPECT_EQ(log.take_lost(session(12)), std::nullopt);
 }
 
+TEST(ReceiptLog, TellsARepeatedReceiptFromOneThatNobodyWaitsFor) {
+  ReceiptLog log;
+  log.add(session(1), kA);
+  EXPECT_EQ(log.settle(session(1), kA), ReceiptLog::Receipt::awaited);
+  EXPECT_EQ(log.settle(session(1), kA), ReceiptLog::Receipt::repeated);
+  EXPECT_EQ(log.settle(session(2), kA), ReceiptLog::Receipt::unknown);
+  EXPECT_EQ(log.settle(session(1), kB), ReceiptLog::Receipt::unknown);
+}
+
 TEST(ReceiptLog, KeepsApartWhatAPeerOwesAfterItCameBack) {
   ReceiptLog log;
   log.add(session(1), kA);

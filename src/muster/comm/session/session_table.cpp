@@ -13,32 +13,30 @@ constexpr PeerId kNobody(0xFFFFFFFFu);
 
 }  // namespace
 
-void SessionTable::move_aside(const Slot& slot) {
-  if (slot.waits_for_receipt()) {
-    receipts_.add(slot.session, slot.peer);
-  } else if (slot.waits_for_result()) {
-    aside_.emplace(Key{slot.session, slot.peer}, slot);
-  }
-}
-
 Result<void> SessionTable::open(const Message& request, PeerId peer) {
-  Slot& slot = mine_[index(request.session_id, peer) % kWindow];
+  if (request.session_type == SessionType::notification) {
+    receipts_.add(request.session_id, peer);
+    return {};
+  }
   if (find_mine(request.session_id, peer) != nullptr) return {};  // sent again, as a cached one is
-  if (open_tasks_ >= kMaxOpenTasks && request.session_type == SessionType::task) {
+  if (open_tasks_ >= kMaxOpenTasks) {
     return fail(
         Errc::would_block,
         fmt::format("{} tasks wait for a reply; receive replies before sending more", open_tasks_));
   }
-  move_aside(slot);
+  Slot& slot = mine_[index(request.session_id, peer) % kWindow];
+  if (slot.waits_for_result()) aside_.emplace(Key{slot.session, slot.peer}, slot);
   slot.start(request, peer);
-  if (request.session_type == SessionType::task) ++open_tasks_;
+  ++open_tasks_;
   return {};
 }
 
 void SessionTable::cancel(const Message& request, PeerId peer) {
+  if (request.session_type == SessionType::notification)
+    return receipts_.cancel(request.session_id, peer);
   Slot* const slot = find_mine(request.session_id, peer);
   if (slot == nullptr || slot->stage != SessionStage::request) return;
-  if (slot->type == SessionType::task) --open_tasks_;
+  --open_tasks_;
   *slot = Slot{};
   aside_.erase(Key{request.session_id, peer});
 }
@@ -74,11 +72,12 @@ Arrival SessionTable::arrive(const Message& message, PeerId peer) {
     slot.start(message, kNobody);
     return Arrival::fresh;
   }
-  Slot* const slot = find_mine(message.session_id, peer);
-  if (slot == nullptr) {  // moved aside, not ours (a forwarded session), or long forgotten
-    receipts_.settle(message.session_id, peer);
-    return Arrival::fresh;
+  if (message.session_type == SessionType::notification) {
+    const auto receipt = receipts_.settle(message.session_id, peer);
+    return receipt == ReceiptLog::Receipt::repeated ? Arrival::duplicate : Arrival::fresh;
   }
+  Slot* const slot = find_mine(message.session_id, peer);
+  if (slot == nullptr) return Arrival::fresh;  // not ours (a forwarded session), or long forgotten
   if (!check_move(slot->type, slot->stage, message.session_stage).has_value())
     return Arrival::duplicate;
   slot->last_message = message.message_id;
@@ -90,9 +89,9 @@ std::vector<SessionId> SessionTable::lose(PeerId peer, const Name& name) {
   receipts_.lose(peer, name);
   std::vector<SessionId> lost;
   const auto close = [&](Slot& slot) {
-    if (!slot.session.valid() || slot.peer != peer || is_closed(slot.type, slot.stage)) return;
+    if (!slot.waits_for_result() || slot.peer != peer) return;
     lost.push_back(slot.session);
-    if (slot.type == SessionType::task) --open_tasks_;
+    --open_tasks_;
     slot = Slot{};
   };
   for (Slot& slot : mine_) close(slot);
@@ -112,7 +111,7 @@ SessionTable::Slot* SessionTable::find_mine(const SessionId& session, PeerId pee
 void SessionTable::advance_mine(Slot& slot, SessionStage stage) {
   slot.stage = stage;
   if (!is_closed(slot.type, stage)) return;
-  if (slot.type == SessionType::task) --open_tasks_;
+  --open_tasks_;
   if (!aside_.empty()) aside_.erase(Key{slot.session, slot.peer});
 }
 

@@ -20,9 +20,9 @@ enum class Arrival : std::uint8_t {
 
 /// Remembers where sessions stand, as one proxy sees them: those it opened (per peer, since a
 /// broadcast opens one with each) and those that others opened with it. Constant time and memory:
-/// the newest `kWindow` sessions of each kind live in a table of fixed size. A session of ours that
-/// is still open when its place is needed moves aside: a task into a map, a notification into the
-/// `ReceiptLog`. Anything else is forgotten. A pure state machine. Not thread-safe.
+/// the newest `kWindow` tasks of ours and sessions of others live in tables of fixed size. A task
+/// of ours that is still open when its place is needed moves aside into a map. Notifications of
+/// ours are in the `ReceiptLog`. Anything else is forgotten. A pure state machine. Not thread-safe.
 class SessionTable {
  public:
   static constexpr std::size_t kWindow = 16384;
@@ -47,11 +47,11 @@ class SessionTable {
   /// A request or a reply arrives from `peer`.
   Arrival arrive(const Message& message, PeerId peer);
 
-  /// The peer is gone. Returns our sessions with it that still wait for an answer; they are closed.
-  /// Notifications that have moved aside are not among them: ask `take_lost`.
+  /// The peer is gone. Returns our tasks with it that still wait for an answer; they are closed.
+  /// Of notifications ask `take_lost`.
   [[nodiscard]] std::vector<SessionId> lose(PeerId peer, const Name& name);
   [[nodiscard]] bool has_lost() const { return receipts_.has_lost(); }
-  /// Who owed the receipt of this notification that had moved aside and will not come; each once.
+  /// Who owed the receipt of this notification that will not come; each once.
   [[nodiscard]] std::optional<Name> take_lost(const SessionId& session) {
     return receipts_.take_lost(session);
   }
@@ -71,9 +71,6 @@ class SessionTable {
     }
     [[nodiscard]] bool waits_for_result() const {
       return session.valid() && type == SessionType::task && stage != SessionStage::complete;
-    }
-    [[nodiscard]] bool waits_for_receipt() const {
-      return session.valid() && type == SessionType::notification && stage == SessionStage::request;
     }
     // Field by field: a slot that is made elsewhere and copied is read in other pieces than it was
     // written in, which takes longer than all the rest.
@@ -98,14 +95,13 @@ class SessionTable {
   static std::size_t index(const SessionId& session, PeerId peer) {
     return std::hash<SessionId>{}(session) + static_cast<std::size_t>(peer.value()) * 7919;
   }
-  void move_aside(const Slot& slot);
   Slot* find_mine(const SessionId& session, PeerId peer);
   void advance_mine(Slot& slot, SessionStage stage);
 
   std::vector<Slot> mine_;
   std::vector<Slot> theirs_;
   std::unordered_map<Key, Slot, KeyHash> aside_;  // open tasks of ours whose place was needed
-  ReceiptLog receipts_;  // open notifications of ours whose place was needed
+  ReceiptLog receipts_;
   std::size_t open_tasks_ = 0;
 };
 

@@ -89,6 +89,28 @@ TEST(SessionTable, KeepsAnOpenTaskThroughAFloodOfNotifications) {
   EXPECT_EQ(table.open_tasks(), 0u);
 }
 
+TEST(SessionTable, TakesAReceiptOnce) {
+  SessionTable table;
+  const Message notification = request(1, SessionType::notification);
+  ASSERT_TRUE(table.open(notification, kPeer).has_value());
+  const Message receipt = reply_to(notification, SessionStage::receive);
+  EXPECT_EQ(table.arrive(receipt, PeerId(5)), Arrival::fresh) << "it may have been forwarded";
+  EXPECT_EQ(table.arrive(receipt, kPeer), Arrival::fresh);
+  EXPECT_EQ(table.arrive(receipt, kPeer), Arrival::duplicate);
+}
+
+TEST(SessionTable, NamesWhoOwesTheReceiptOfANotificationThatWasSent) {
+  SessionTable table;
+  const Message sent = request(1, SessionType::notification);
+  const Message unsent = request(2, SessionType::notification);
+  ASSERT_TRUE(table.open(sent, kPeer).has_value());
+  ASSERT_TRUE(table.open(unsent, kPeer).has_value());
+  table.cancel(unsent, kPeer);
+  EXPECT_TRUE(table.lose(kPeer, "peer").empty()) << "only tasks are told at once";
+  EXPECT_EQ(table.take_lost(sent.session_id), Name("peer"));
+  EXPECT_EQ(table.take_lost(unsent.session_id), std::nullopt);
+}
+
 TEST(SessionTable, ForgetsARequestThatCouldNotBeSent) {
   SessionTable table;
   ASSERT_TRUE(table.open(request(1), kPeer).has_value());
