@@ -14,13 +14,12 @@ class SessionIds {
   using value_type = SessionId;
 
   void push_back(const SessionId& session) {
-    if (size_ == 0) {
+    if (size_ == 0) [[likely]] {
       first_ = session;
+      size_ = 1;
     } else {
-      if (size_ == 1) many_.assign(1, first_);
-      many_.push_back(session);
+      add_another(session);
     }
-    ++size_;
   }
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
@@ -37,6 +36,8 @@ class SessionIds {
   }
 
  private:
+  void add_another(const SessionId& session);
+
   std::size_t size_ = 0;
   SessionId first_;
   std::vector<SessionId> many_;  // all of them when there are more than one

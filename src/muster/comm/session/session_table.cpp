@@ -13,11 +13,7 @@ constexpr PeerId kNobody(0xFFFFFFFFu);
 
 }  // namespace
 
-Result<void> SessionTable::open(const Message& request, PeerId peer) {
-  if (request.session_type == SessionType::notification) {
-    receipts_.add(request.session_id, peer);
-    return {};
-  }
+Result<void> SessionTable::open_task(const Message& request, PeerId peer) {
   if (find_mine(request.session_id, peer) != nullptr) return {};  // sent again, as a cached one is
   if (open_tasks_ >= kMaxOpenTasks) {
     return fail(

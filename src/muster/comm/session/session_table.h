@@ -33,7 +33,11 @@ class SessionTable {
   SessionTable() : mine_(kWindow), theirs_(kWindow) {}
 
   /// We send a request to `peer`.
-  Result<void> open(const Message& request, PeerId peer);
+  Result<void> open(const Message& request, PeerId peer) {
+    if (request.session_type == SessionType::task) return open_task(request, peer);
+    receipts_.add(request.session_id, peer);
+    return {};
+  }
   /// The request could not be sent after all.
   void cancel(const Message& request, PeerId peer);
   /// We reply. Refuses what the session does not allow; the caller sends only if this succeeds.
@@ -95,6 +99,7 @@ class SessionTable {
   static std::size_t index(const SessionId& session, PeerId peer) {
     return std::hash<SessionId>{}(session) + static_cast<std::size_t>(peer.value()) * 7919;
   }
+  Result<void> open_task(const Message& request, PeerId peer);
   Slot* find_mine(const SessionId& session, PeerId peer);
   void advance_mine(Slot& slot, SessionStage stage);
 
