@@ -1,6 +1,6 @@
 #include "muster/comm/session/receipt_log.h"
 
-#include <iterator>
+#include <algorithm>
 #include <utility>
 
 namespace muster::comm {
@@ -40,34 +40,39 @@ ReceiptLog::Receipt ReceiptLog::settle(const SessionId& session, PeerId peer) {
 }
 
 void ReceiptLog::lose(PeerId peer, const Name& name) {
-  if (blocks_.empty()) return;
-  Lost lost{name, peer, {}};
-  for (auto it = blocks_.begin(); it != blocks_.end();) {
-    const auto next = std::next(it);
-    if (it->first.peer == peer) lost.blocks.insert(blocks_.extract(it));
-    it = next;
-  }
-  if (lost.blocks.empty()) return;
   last_block_ = nullptr;
   std::erase_if(order_, [&](const Place& place) { return place.peer == peer; });
-  lost_blocks_ += lost.blocks.size();
-  lost_.push_back(std::move(lost));
-  while (lost_.size() > kMostLost || lost_blocks_ > kMostBlocks) {
-    lost_blocks_ -= lost_.front().blocks.size();
-    lost_.pop_front();
+  std::erase_if(blocks_, [&](const auto& item) {
+    const auto& [place, block] = item;
+    if (place.peer != peer) return false;
+    if (block.waiting != Bits{}) {
+      const Place anybodys{place.origin, place.block, kAnybody};
+      lost_[anybodys].push_back({name, block.waiting});
+      lost_order_.push_back(anybodys);
+    }
+    return true;
+  });
+  for (; lost_order_.size() > kMostBlocks; lost_order_.pop_front()) {
+    const auto oldest = lost_.find(lost_order_.front());
+    if (oldest == lost_.end()) continue;  // all was told
+    oldest->second.erase(oldest->second.begin());
+    if (oldest->second.empty()) lost_.erase(oldest);
   }
 }
 
 std::optional<Name> ReceiptLog::take_lost(const SessionId& session) {
-  for (Lost& lost : lost_) {
-    const auto block = lost.blocks.find(place_of(session, lost.peer));
-    if (block == lost.blocks.end()) continue;
-    std::uint64_t& word = block->second.waiting[word_of(session)];
-    if ((word & bit_of(session)) == 0) continue;
-    word &= ~bit_of(session);
-    return lost.name;
-  }
-  return std::nullopt;
+  const auto lost = lost_.find(place_of(session, kAnybody));
+  if (lost == lost_.end()) return std::nullopt;
+  std::vector<Owed>& all = lost->second;
+  const auto owed = std::find_if(all.begin(), all.end(), [&](const Owed& one) {
+    return (one.bits[word_of(session)] & bit_of(session)) != 0;
+  });
+  if (owed == all.end()) return std::nullopt;
+  Name name = owed->name;
+  owed->bits[word_of(session)] &= ~bit_of(session);
+  if (owed->bits == Bits{}) all.erase(owed);
+  if (all.empty()) lost_.erase(lost);
+  return name;
 }
 
 }  // namespace muster::comm

@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "muster/base/name.h"
 #include "muster/comm/driver/driver.h"
@@ -19,8 +20,6 @@ class ReceiptLog {
  public:
   static constexpr std::size_t kSessions = 512;
   static constexpr std::size_t kMostBlocks = std::size_t{1} << 14;
-  /// Of so many lost peers, the last ones, it is known what they owed; of fewer if that is much.
-  static constexpr std::size_t kMostLost = 256;
 
   enum class Receipt : std::uint8_t {
     awaited,
@@ -40,6 +39,7 @@ class ReceiptLog {
   Receipt settle(const SessionId& session, PeerId peer);
   /// The peer is gone: what it owes will not come.
   void lose(PeerId peer, const Name& name);
+  /// Whether somebody owed something that nobody was told of.
   [[nodiscard]] bool has_lost() const { return !lost_.empty(); }
   /// Who owed a receipt of this session that will not come; each is told once.
   [[nodiscard]] std::optional<Name> take_lost(const SessionId& session);
@@ -56,16 +56,19 @@ class ReceiptLog {
   struct PlaceHash {
     std::size_t operator()(const Place& place) const noexcept;
   };
+  using Bits = std::array<std::uint64_t, kSessions / 64>;
   struct Block {
-    std::array<std::uint64_t, kSessions / 64> waiting{};
-    std::array<std::uint64_t, kSessions / 64> settled{};
+    Bits waiting{};
+    Bits settled{};
   };
   using Blocks = std::unordered_map<Place, Block, PlaceHash>;
-  struct Lost {
+  /// What a peer that is gone owed of a block.
+  struct Owed {
     Name name;
-    PeerId peer;
-    Blocks blocks;
+    Bits bits;
   };
+
+  static constexpr PeerId kAnybody{0xFFFFFFFFu};
 
   static Place place_of(const SessionId& session, PeerId peer) {
     return {session.origin, session.number / kSessions, peer};
@@ -80,8 +83,8 @@ class ReceiptLog {
   std::deque<Place> order_;  // of blocks_, oldest first
   Place last_place_{};       // where `add` was last, mostly the next one too
   Block* last_block_ = nullptr;
-  std::deque<Lost> lost_;
-  std::size_t lost_blocks_ = 0;
+  std::unordered_map<Place, std::vector<Owed>, PlaceHash> lost_;  // places with `kAnybody`
+  std::deque<Place> lost_order_;  // where something was put into lost_, oldest first
 };
 
 }  // namespace muster::comm

@@ -1,5 +1,7 @@
 #include "muster/comm/session/receipt_log.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace muster::comm {
@@ -49,6 +51,25 @@ TEST(ReceiptLog, NamesEachOfThoseWhoOweReceiptsOfABroadcast) {
   EXPECT_EQ(log.take_lost(session(1)), Name("a"));
   EXPECT_EQ(log.take_lost(session(1)), Name("b"));
   EXPECT_EQ(log.take_lost(session(1)), std::nullopt);
+}
+
+TEST(ReceiptLog, NamesEachOfHundredsThatAreLostTogether) {
+  ReceiptLog log;
+  constexpr std::uint32_t kPeers = 1000;
+  for (std::uint32_t peer = 0; peer < kPeers; ++peer) log.add(session(peer), PeerId(peer));
+  for (std::uint32_t peer = 0; peer < kPeers; ++peer)
+    log.lose(PeerId(peer), "peer " + std::to_string(peer));
+  for (std::uint32_t peer = 0; peer < kPeers; ++peer)
+    EXPECT_EQ(log.take_lost(session(peer)), Name("peer " + std::to_string(peer)));
+  EXPECT_FALSE(log.has_lost()) << "all was told";
+}
+
+TEST(ReceiptLog, HasNothingToTellOfAPeerThatOwedNothing) {
+  ReceiptLog log;
+  log.add(session(1), kA);
+  log.settle(session(1), kA);
+  log.lose(kA, "a");
+  EXPECT_FALSE(log.has_lost());
 }
 
 TEST(ReceiptLog, StaysSmallWhenNobodyEverSendsReceipts) {
