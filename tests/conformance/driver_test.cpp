@@ -203,6 +203,15 @@ TEST_P(DriverConformance, IsEstablishedOnceThePeerKnowsIt) {
   EXPECT_TRUE(b.number_of("a").has_value());
 }
 
+TEST_P(DriverConformance, IsMetByAPeerThatTakesNothingIn) {
+  Station a("a", setup());
+  Station b("b", setup());
+  b.intake = Intake::closed;
+  const PeerId to_b = a.connect(b);
+  ASSERT_TRUE(step_until({&a, &b}, [&] { return a.driver().established(to_b); }));
+  EXPECT_TRUE(b.number_of("a").has_value());
+}
+
 TEST_P(DriverConformance, RefusesToSendWhereNobodyIs) {
   Station a("a", setup());
   Station b("b", setup());

@@ -70,9 +70,9 @@ class InprocDriver final : public Driver {
   [[nodiscard]] bool ready() const override { return mailbox_->has_mail(); }
 
   std::size_t poll(DriverSink& sink, Intake intake) override {
-    if (intake == Intake::closed || !mailbox_->has_mail()) return 0;
+    if (!mailbox_->has_mail()) return 0;
     std::size_t delivered = 0;
-    for (Mailbox::Item& item : mailbox_->take()) delivered += dispatch(sink, item) ? 1u : 0u;
+    for (Mailbox::Item& item : mailbox_->take(intake)) delivered += dispatch(sink, item) ? 1u : 0u;
     return delivered;
   }
 

@@ -1,5 +1,7 @@
 #include "muster/comm/driver/inproc/mailbox.h"
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -49,18 +51,25 @@ Mailbox::Delivery Mailbox::deliver(Item item, const std::weak_ptr<Mailbox>& send
     }
     bytes += weight(*message);
   }
-  items_.push_back(std::move(item));
+  (std::holds_alternative<Hello>(item.content) ? hellos_ : items_).push_back(std::move(item));
   has_mail_.store(true, std::memory_order_release);
   doorbell_->ring();
   return Delivery::accepted;
 }
 
-std::deque<Mailbox::Item> Mailbox::take() {
+std::deque<Mailbox::Item> Mailbox::take(Intake intake) {
   std::deque<Item> items;
   std::vector<std::weak_ptr<Mailbox>> hindered;
   {
     const std::lock_guard lock(mutex_);
-    items.swap(items_);
+    items.swap(hellos_);
+    if (intake == Intake::closed) return items;
+    if (items.empty()) {
+      items.swap(items_);
+    } else {
+      std::move(items_.begin(), items_.end(), std::back_inserter(items));
+      items_.clear();
+    }
     hindered.swap(hindered_);
     waiting_bytes_.clear();
     has_mail_.store(false, std::memory_order_release);

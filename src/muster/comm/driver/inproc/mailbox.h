@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "muster/comm/discovery/entry.h"
+#include "muster/comm/driver/driver.h"
 #include "muster/comm/message/message.h"
 #include "muster/runtime/doorbell.h"
 
@@ -42,7 +43,8 @@ class Mailbox {
 
   /// Only messages can meet a full box; `sender` is rung when there is room again.
   Delivery deliver(Item item, const std::weak_ptr<Mailbox>& sender);
-  [[nodiscard]] std::deque<Item> take();
+  /// Everything; while the intake is closed, only who says hello.
+  [[nodiscard]] std::deque<Item> take(Intake intake);
   [[nodiscard]] bool has_mail() const { return has_mail_.load(std::memory_order_acquire); }
   [[nodiscard]] bool has_mail_from(InstanceId sender) const;
   /// Wakes the owner.
@@ -58,6 +60,8 @@ class Mailbox {
   mutable std::mutex mutex_;
   Doorbell* doorbell_;  // null once closed; the proxy that owns it closes the box before it goes
   std::size_t bytes_per_sender_;
+  std::deque<Item>
+      hellos_;  // apart, because an owner whose inbox is full meets others all the same
   std::deque<Item> items_;
   std::map<InstanceId, std::size_t> waiting_bytes_;
   std::set<InstanceId> known_;
