@@ -155,7 +155,10 @@ Result<void> SpillPool::read(const SpillFile& file, ChunkKey key, std::span<std:
 void SpillPool::remove(const SpillFile& file) {
   Lane& lane = *lanes_[file.lane];
   const std::string spare = fmt::format("{}/spare-{}", lane.directory.folder(), next_serial());
-  if (::rename(file.path.c_str(), spare.c_str()) != 0) return;
+  if (::rename(file.path.c_str(), spare.c_str()) != 0) {
+    ::unlink(file.path.c_str());  // needs no room in the directory
+    return;
+  }
   {
     // Whoever reads it opened it before, and must not find another chunk in it.
     const std::scoped_lock lock(mutex_);
