@@ -14,7 +14,7 @@ constexpr Instant kLongestPause = 10'000'000'000;
 // many at a time.
 constexpr Instant kMeanOf = 8;
 // What a worker says beyond this is not believed; sums of it must not overflow.
-constexpr Instant kLongest = Instant{24} * 3600 * 1'000'000'000;
+constexpr Instant kLongest = Instant{3600} * 1'000'000'000;
 
 /// Before the next try of what failed so many times.
 Instant pause_after(std::uint8_t failures, Instant first) {

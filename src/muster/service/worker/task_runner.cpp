@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "muster/base/clock.h"
 #include "muster/base/wall_clock.h"
 #include "muster/service/protocol/failure.h"
 
@@ -165,13 +166,13 @@ TaskRunner::Handle TaskRunner::next(const std::stop_token& stop) {
 void TaskRunner::work(const std::stop_token& stop, std::uint32_t thread) {
   while (const Handle task = next(stop)) {
     reporter_.started(thread, id_of(*task));
-    const std::int64_t started = wall_clock<std::chrono::nanoseconds>();
-    finish(thread, *task, execution_.run(task->order, task->cancelled), started);
+    const Start start{wall_clock<std::chrono::nanoseconds>(), SteadyClock().now()};
+    finish(thread, *task, execution_.run(task->order, task->cancelled), start);
   }
 }
 
 void TaskRunner::finish(std::uint32_t thread, const Task& task, TaskResult result,
-                        std::int64_t started) {
+                        const Start& start) {
   const RunningTask id = id_of(task);
   std::optional<Outcome> outcome;
   if (result.kind == TaskResult::Kind::finished) {
@@ -182,10 +183,9 @@ void TaskRunner::finish(std::uint32_t thread, const Task& task, TaskResult resul
     outcome->outputs = static_cast<std::uint32_t>(result.output_bytes.size());
     outcome->report.shapes = std::move(result.shapes);
     outcome->report.thread = thread;
-    outcome->report.started = started;
+    outcome->report.started = start.wall;
     outcome->report.ended = wall_clock<std::chrono::nanoseconds>();
-    // The wall clock may be set back.
-    const auto took = std::max<std::int64_t>(0, outcome->report.ended - started);
+    const std::int64_t took = Duration(SteadyClock().now() - start.steady).count();
     counters_.task_nanoseconds += static_cast<std::uint64_t>(took);
     outcome->report.event =
         TaskFinished{{}, id.task, id.attempt, std::move(result.output_bytes), took};

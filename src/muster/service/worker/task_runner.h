@@ -63,7 +63,12 @@ class TaskRunner {
   void waited(const Handle& task);
   void work(const std::stop_token& stop, std::uint32_t thread);
   [[nodiscard]] Handle next(const std::stop_token& stop);
-  void finish(std::uint32_t thread, const Task& task, TaskResult result, std::int64_t started);
+  /// The wall clock is for people and may be set; how long something took is not taken from it.
+  struct Start {
+    std::int64_t wall;
+    TimePoint steady;
+  };
+  void finish(std::uint32_t thread, const Task& task, TaskResult result, const Start& start);
   [[nodiscard]] static engine::RunningTask id_of(const Task& task) {
     return {task.order.task, task.order.attempt};
   }
