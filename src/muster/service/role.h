@@ -48,9 +48,8 @@ struct WorkerOptions {
   std::size_t threads = 0;  ///< 0: one for each core
   engine::StoreOptions store{};
   std::size_t fetches = 4;  ///< transfers at the same time
-  /// When it leaves and the scheduler says nothing for so long, nobody will take its data. More
-  /// than two of the scheduler's beats.
-  Duration silence = std::chrono::seconds(5);
+  /// When it leaves and the scheduler is gone for so long, nobody will take its data.
+  Duration absence = std::chrono::seconds(5);
   std::uint16_t metrics_port = 0;
   std::string python{};              ///< interpreter for functions
   std::size_t python_processes = 0;  ///< 0: as many as threads

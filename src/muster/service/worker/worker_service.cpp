@@ -69,7 +69,7 @@ class WorkerService::Impl {
   Impl(const WorkerOptions& options, comm::Proxy proxy, std::shared_ptr<engine::ChunkStore> store,
        WorkerPython python)
       : threads_(options.threads == 0 ? usable_processors() : options.threads),
-        silence_(options.silence),
+        absence_(options.absence),
         host_(options.role.host),
         proxy_(std::move(proxy)),
         store_(std::move(store)),
@@ -124,13 +124,14 @@ class WorkerService::Impl {
     leaving_ = true;
     reporter_.add(engine::WorkerLeaving{});
     reporter_.flush();
-    // One that is started again may still say something.
-    heard_ = SteadyClock().now();
     const auto over = [&] { return released_ || scheduler_ended_; };
-    TimePoint now = heard_;
-    while (!over() && now < std::min(until, heard_ + silence_)) {
-      changed_.wait_until(lock, std::min(until, heard_ + silence_), over);
+    TimePoint now = SteadyClock().now();
+    // One that is killed may be started again. One that is there may be busy, and say nothing.
+    TimePoint seen = now;
+    while (!over() && now < std::min(until, seen + absence_)) {
+      changed_.wait_until(lock, std::min(until, now + kLook), over);
       now = SteadyClock().now();
+      if (scheduler_there_) seen = now;
     }
     if (released_) return {};
     if (scheduler_ended_ || now < until)
@@ -194,10 +195,6 @@ class WorkerService::Impl {
 
   void hear(const Beat& beat) {
     link_.heard(beat);
-    {
-      const std::scoped_lock lock(mutex_);
-      heard_ = SteadyClock().now();
-    }
     if (beat.last) set_scheduler_ended(true);
   }
   void set_scheduler_ended(bool ended) {
@@ -360,7 +357,7 @@ class WorkerService::Impl {
   }
 
   const std::size_t threads_;
-  const Duration silence_;
+  const Duration absence_;
   const std::string host_;
   LogRing logs_{"worker"};
   WorkerCounters counters_;
@@ -370,16 +367,15 @@ class WorkerService::Impl {
   std::atomic<bool> registered_ = false;
   std::atomic<bool> alive_ = true;
   std::atomic<bool> stopped_ = false;
-  std::mutex mutex_;  ///< guards the next four
+  std::atomic<bool> scheduler_there_ = false;
+  std::mutex mutex_;  ///< guards the next three
   bool leaving_ = false;
   bool released_ = false;
   bool scheduler_ended_ = false;  ///< and no other has taken this worker since
-  TimePoint heard_;               ///< when the scheduler said something last
   std::condition_variable changed_;
   // Only from the receiving thread.
   SchedulerLink link_;
   std::optional<std::uint64_t> peers_version_;
-  bool scheduler_there_ = false;
   comm::SessionId registration_;
 
   Reporter reporter_;

@@ -31,7 +31,7 @@ class WorkerService {
 
   /// Takes no new tasks and hands its data over. `Errc::timeout` where the scheduler does not
   /// release it in time, `Errc::unreachable` where it said that it stops, or says nothing for
-  /// `WorkerOptions::silence`: what only the worker has is lost then. Call `stop` afterwards.
+  /// `WorkerOptions::absence`: what only the worker has is lost then. Call `stop` afterwards.
   [[nodiscard]] Result<void> leave(Duration most = std::chrono::seconds(30));
   /// Ends all threads; waits for kernels that run. Idempotent.
   void stop();

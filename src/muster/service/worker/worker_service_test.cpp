@@ -341,24 +341,26 @@ TEST_F(WorkerTest, DoesNotWaitForASchedulerThatSaidThatItStops) {
   EXPECT_TRUE(result.error().is(Errc::unreachable)) << result.error().message();
 }
 
-TEST_F(WorkerTest, DoesNotWaitForASchedulerThatSaysNothingAnyMore) {
+TEST_F(WorkerTest, DoesNotWaitForASchedulerThatIsGone) {
   WorkerOptions hasty = options("a");
-  hasty.silence = 100ms;
+  hasty.absence = 100ms;
   const auto worker = start(hasty);
   auto left = std::async(std::launch::async, [&] { return worker->leave(10min); });
+  ASSERT_TRUE(scheduler->hears<WorkerLeaving>(1));
+  scheduler.reset();
   ASSERT_EQ(left.wait_for(30s), std::future_status::ready);
   const auto result = left.get();
   ASSERT_FALSE(result);
   EXPECT_TRUE(result.error().is(Errc::unreachable)) << result.error().message();
 }
 
-TEST_F(WorkerTest, WaitsForASchedulerThatStillSaysSomething) {
+TEST_F(WorkerTest, WaitsForASchedulerThatIsThereAndSaysNothing) {
   WorkerOptions hasty = options("a");
-  hasty.silence = 10min;
+  hasty.absence = 100ms;
   const auto worker = start(hasty);
   auto left = std::async(std::launch::async, [&] { return worker->leave(10min); });
   ASSERT_TRUE(scheduler->hears<WorkerLeaving>(1));
-  for (int i = 0; i < 3; ++i) scheduler->beat("a", {7, true, scheduler->id_of("a"), false});
+  EXPECT_EQ(left.wait_for(5 * hasty.absence), std::future_status::timeout);
   scheduler->order("a", {ReleaseOrder{}});
   EXPECT_TRUE(left.get());
 }
