@@ -43,7 +43,7 @@ std::byte* fresh(std::size_t size) {
 }
 
 /// Blocks of this size are filled with huge pages, which cost little beside what is done with them.
-constexpr std::size_t kLarge = 32u << 20;
+constexpr std::size_t kLarge = 64u << 20;
 
 /// Frees large blocks of other sizes than `wanted` until no more than `most` bytes are kept.
 void free_large(std::map<std::size_t, std::vector<std::byte*>>& kept, std::size_t& bytes,
