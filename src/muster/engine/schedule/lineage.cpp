@@ -253,14 +253,34 @@ void Scheduler::take_in(WorkerId worker, const HeldChunk& held) {
     return;
   }
   SessionState& s = *find(held.chunk.session);
-  if (const std::uint32_t copy = find_copy(*c, index); copy != kNobody) {
+  const std::uint32_t copy = find_copy(*c, index);
+  const bool was_sent = copy != kNobody;
+  if (was_sent) {
     if (!copies_[copy].pending) return;
     remove_copy(s, copy);
   }
   if (c->copies == 0) c->bytes = held.bytes;
-  for (std::uint32_t copy = c->first_copy; copy != kNobody; copy = copies_[copy].next_of_chunk)
-    if (workers_[copies_[copy].worker].health == WorkerHealth::leaving) touch(copies_[copy].worker);
+  for (std::uint32_t i = c->first_copy; i != kNobody; i = copies_[i].next_of_chunk)
+    if (workers_[copies_[i].worker].health == WorkerHealth::leaving) touch(copies_[i].worker);
   add_copy(s, held.chunk.index, index, held.bytes, false);
+  if (was_sent) drop_moved(s, held.chunk.index, index);
+}
+
+/// A piece has come to the worker where its only reader will run: elsewhere it would take room, and
+/// be written to a disk, for nothing.
+void Scheduler::drop_moved(SessionState& s, std::uint32_t chunk, std::uint32_t worker) {
+  const ChunkState& c = s.chunks[chunk];
+  if (c.pins > 0 || c.first_reader == kNobody || s.edges[c.first_reader].next != kNobody) return;
+  const TaskState& reader = s.tasks[s.edges[c.first_reader].task];
+  if (reader.phase != TaskPhase::waiting || reader.home != worker) return;
+  for (std::uint32_t copy = c.first_copy; copy != kNobody;) {
+    const CopyState other = copies_[copy];
+    if (other.worker != worker && !other.pending) {
+      actions_->emplace_back(DropChunk{WorkerId(other.worker), {s.id, chunk}});
+      remove_copy(s, copy);
+    }
+    copy = other.next_of_chunk;
+  }
 }
 
 }  // namespace muster::engine

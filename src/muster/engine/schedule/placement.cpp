@@ -12,6 +12,9 @@ constexpr std::uint32_t kWidespread = 8;
 // How many workers a thief asks for a task that they did not begin, so that asking stays cheap.
 constexpr int kTries = 8;
 
+// A source that makes more than this part of a worker's budget is not given ahead.
+constexpr std::uint64_t kLargeSource = 16;
+
 constexpr std::uint32_t task_of(std::uint64_t entry) { return static_cast<std::uint32_t>(entry); }
 
 }  // namespace
@@ -20,6 +23,7 @@ constexpr std::uint32_t task_of(std::uint64_t entry) { return static_cast<std::u
 /// one that idles are compared by the bytes that would move and by the tasks before it.
 std::uint32_t Scheduler::place(SessionState& s, const TaskState& task) {
   if (well_.empty()) return kNobody;
+  if (is_source(s, task)) return any_worker(task);
   candidates_.clear();
   std::uint64_t total = 0;
   for (std::uint32_t e = task.first_edge; e < task.first_edge + task.edges; ++e) {
@@ -185,6 +189,14 @@ void Scheduler::dispatch() {
   }
 }
 
+/// What a large source makes would only lie in memory until it is read, or go to the disk and come
+/// back; and whoever reads what is there already may become ready meanwhile.
+bool Scheduler::is_too_early(SessionState& s, const TaskState& task, const WorkerState& worker,
+                             std::uint64_t need) {
+  return worker.attempts >= worker.threads && need > worker.budget / kLargeSource &&
+         is_source(s, task);
+}
+
 /// Gives a worker tasks from its queue, a few more than it has threads, so that it need not wait
 /// for us between two of them.
 void Scheduler::fill(std::uint32_t worker) {
@@ -201,7 +213,7 @@ void Scheduler::fill(std::uint32_t worker) {
     const std::uint32_t task = task_of(lane->heap.front());
     const std::uint64_t need = need_at(s, s.tasks[task], worker);
     is_refused = !admits(w, need);
-    if (is_refused) break;
+    if (is_refused || is_too_early(s, s.tasks[task], w, need)) break;
     std::pop_heap(lane->heap.begin(), lane->heap.end(), std::greater<>());
     lane->heap.pop_back();
     assign(s, task, worker, need);

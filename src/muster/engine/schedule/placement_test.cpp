@@ -77,6 +77,34 @@ TEST(Placement, GivesNeighboursToOneWorker) {
   EXPECT_EQ(given[1], (std::vector<std::uint32_t>{4, 5, 6, 7}));
 }
 
+TEST(Placement, GivesNeighboursToOneWorkerThoughTheyReadTheSameFewBytes) {
+  Rig rig;
+  rig.join(0, 1, 10'000'000);
+  rig.join(1, 1, 10'000'000);
+  std::vector<TaskSpec> tasks{source(8)};
+  for (int i = 0; i < 7; ++i) tasks.push_back(reader({0}, 100'000));
+  rig.submit(tasks, {1, 2, 3, 4, 5, 6, 7});
+  rig.finish(rig.runs()[0]);
+  std::map<std::uint32_t, std::vector<std::uint32_t>> given;
+  for (const RunTask& run : rig.runs()) given[run.worker.value()].push_back(run.task.index);
+  EXPECT_EQ(given[0], (std::vector<std::uint32_t>{1, 2, 3}));
+  EXPECT_EQ(given[1], (std::vector<std::uint32_t>{4, 5, 6}));
+}
+
+TEST(Placement, GivesALargeSourceOnlyToAThreadThatIsFree) {
+  ScheduleOptions options;
+  options.queue_depth = 2;
+  Rig rig(options);
+  rig.join(0, 1, 1'000'000);
+  // The reader of the first two goes before the third.
+  rig.submit({source(100'000), source(100'000), source(100'000), reader({0, 1})}, {3, 2});
+  for (const std::uint32_t wanted : {0u, 1u, 3u, 2u}) {
+    ASSERT_THAT(rig.runs(), SizeIs(1));
+    EXPECT_EQ(rig.runs()[0].task.index, wanted);
+    rig.finish(rig.runs()[0]);
+  }
+}
+
 TEST(Placement, GivesAWorkerAFewTasksMoreThanItHasThreads) {
   ScheduleOptions options;
   options.queue_depth = 2;
@@ -255,6 +283,27 @@ TEST(Placement, SendsAMappersPiecesToEachReducingWorkerTogether) {
   EXPECT_EQ(rig.all<CopyChunks>(),
             (std::vector<CopyChunks>{
                 {WorkerId(0), WorkerId(1), {{SessionId(0), made + 2}, {SessionId(0), made + 3}}}}));
+}
+
+TEST(Placement, DropsAPieceWhereItWasMadeWhenItHasComeToItsReader) {
+  Rig rig;
+  rig.join(0);
+  rig.join(1);
+  TaskSpec mapper{.output_bytes = {10, 10}, .scatter = true};
+  rig.submit({mapper, mapper, reader({0, 2}), reader({1, 3})}, {4, 5});
+  const auto mappers = rig.runs();
+  ASSERT_THAT(mappers, SizeIs(2));
+  const RunTask& one = mappers[0].worker == WorkerId(0) ? mappers[0] : mappers[1];
+  const RunTask& other = mappers[0].worker == WorkerId(0) ? mappers[1] : mappers[0];
+  rig.finish(one);
+  const ChunkId sent{SessionId(0), one.task.index * 2 + 1};
+  rig.feed(ChunksCopied{WorkerId(1), {{sent, 10}}});
+  EXPECT_EQ(rig.all<DropChunk>(), (std::vector<DropChunk>{{WorkerId(0), sent}}));
+  // The reader takes it from where it is now.
+  rig.finish(other);
+  for (const RunTask& run : rig.runs())
+    for (const InputPlace& input : run.inputs)
+      EXPECT_TRUE(input.chunk != sent.index || input.from == WorkerId(1));
 }
 
 TEST(Placement, RunsAStragglerASecondTimeAndTakesTheFirstOutcome) {

@@ -164,6 +164,7 @@ class Scheduler {
   void take_second(SessionState& s, std::uint32_t chunk, std::uint32_t worker);
   void scatter(SessionState& s, const TaskState& task, std::uint32_t worker);
   void take_in(WorkerId worker, const HeldChunk& held);
+  void drop_moved(SessionState& s, std::uint32_t chunk, std::uint32_t worker);
 
   // graphs.cpp
   void end_if_complete(SessionState& s, std::uint32_t graph);
@@ -178,6 +179,9 @@ class Scheduler {
   std::int64_t wait_at(std::uint32_t worker) const;
   std::uint64_t need_at(SessionState& s, const TaskState& task, std::uint32_t worker);
   bool admits(const WorkerState& worker, std::uint64_t need) const;
+  static bool is_source(SessionState& s, const TaskState& task);
+  static bool is_too_early(SessionState& s, const TaskState& task, const WorkerState& worker,
+                           std::uint64_t need);
   Lane* best_lane(std::uint32_t worker);
   bool is_queued(SessionState& s, std::uint64_t entry, std::uint32_t worker);
   void assign(SessionState& s, std::uint32_t task, std::uint32_t worker, std::uint64_t need);

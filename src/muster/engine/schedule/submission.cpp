@@ -152,12 +152,25 @@ void Scheduler::order(SessionState& s, std::uint32_t root) {
     }
     if (descended) continue;
     t.priority = s.next_priority++;
-    if (t.edges == 0) sources_.push_back(task);
+    if (is_source(s, t)) sources_.push_back(task);
     path_.pop_back();
   }
 }
 
-/// Tasks without inputs go to workers in blocks, in order of priority: neighbours, which are likely
+/// It reads nothing, or so little of what others read too that all workers are alike to it.
+bool Scheduler::is_source(SessionState& s, const TaskState& task) {
+  constexpr std::uint64_t kLittle = 4096;
+  constexpr std::uint64_t kMuch = 16 * kLittle;
+  if (task.edges == 0) return true;
+  if (task.chunks == 0 || s.chunks[task.first_chunk].bytes < kMuch) return false;
+  for (std::uint32_t e = task.first_edge; e < task.first_edge + task.edges; ++e) {
+    const ChunkState& chunk = s.chunks[s.edges[e].chunk];
+    if (chunk.bytes > kLittle || s.tasks[chunk.task].edges > 0) return false;
+  }
+  return true;
+}
+
+/// Sources go to workers in blocks, in order of priority: neighbours, which are likely
 /// to be read together, are made on one worker.
 void Scheduler::spread_sources(SessionState& s) {
   std::vector<std::uint32_t> seats;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "muster/base/buffer.h"
 #include "muster/base/result.h"
@@ -32,6 +33,26 @@ class PinnedChunk {
  private:
   std::shared_ptr<const std::byte> data_;
   BlockPlace place_;
+};
+
+/// While this lives, the store lets the chunks leave memory after all others: somebody is going to
+/// use them. It says nothing about whether they are there.
+class ExpectedChunks {
+ public:
+  ExpectedChunks() = default;
+  ExpectedChunks(std::shared_ptr<ChunkStore> store, std::vector<ChunkKey> keys)
+      : store_(std::move(store)), keys_(std::move(keys)) {}
+  ExpectedChunks(ExpectedChunks&& other) noexcept = default;
+  ExpectedChunks& operator=(ExpectedChunks&& other) noexcept {
+    std::swap(store_, other.store_);
+    std::swap(keys_, other.keys_);
+    return *this;
+  }
+  ~ExpectedChunks();
+
+ private:
+  std::shared_ptr<ChunkStore> store_;
+  std::vector<ChunkKey> keys_;
 };
 
 /// A chunk being written, which nobody else sees. It is gone with the object unless it was sealed.

@@ -187,6 +187,28 @@ TEST(Spill, KeepsWhatWasDearAndWritesWhatWasCheap) {
   for (const auto& holding : store->holdings()) EXPECT_TRUE(holding.in_memory || holding.key != kA);
 }
 
+TEST(Spill, WritesWhatIsNotExpectedFirst) {
+  const TestFolder folder;
+  const auto store = ChunkStore::open(options_in(folder)).value();
+  const ExpectedChunks expected = store->expect({kA, {9, 9}});
+  ASSERT_TRUE(put(*store, kA, 100 * kKiB));
+  ASSERT_TRUE(put(*store, kB, 100 * kKiB, {.seconds = 1}));
+  ASSERT_TRUE(put(*store, kC, 100 * kKiB));
+  for (const auto& holding : store->holdings()) EXPECT_TRUE(holding.in_memory || holding.key == kB);
+}
+
+TEST(Spill, ExpectsNothingWhenTheHandleIsGone) {
+  const TestFolder folder;
+  const auto store = ChunkStore::open(options_in(folder)).value();
+  ExpectedChunks expected = store->expect({kA});
+  expected = store->expect({kB});
+  expected = {};
+  ASSERT_TRUE(put(*store, kA, 100 * kKiB));
+  ASSERT_TRUE(put(*store, kB, 100 * kKiB));
+  ASSERT_TRUE(put(*store, kC, 100 * kKiB));
+  for (const auto& holding : store->holdings()) EXPECT_TRUE(holding.in_memory || holding.key == kA);
+}
+
 /// Files of this process cannot grow beyond `bytes` meanwhile.
 class FileSizeLimit {
  public:

@@ -298,6 +298,17 @@ void ChunkStore::unpin(const Entry& entry) {
   remove(garbage);
 }
 
+ExpectedChunks ChunkStore::expect(std::vector<ChunkKey> keys) {
+  const Lock lock(mutex_);
+  for (const ChunkKey key : keys) policy_.expect(key);
+  return {shared_from_this(), std::move(keys)};
+}
+
+void ChunkStore::unexpect(const std::vector<ChunkKey>& keys) {
+  const Lock lock(mutex_);
+  for (const ChunkKey key : keys) policy_.unexpect(key);
+}
+
 Result<void> ChunkStore::retain(ChunkKey key) {
   const Lock lock(mutex_);
   const auto found = table_.find(key);
@@ -425,6 +436,10 @@ StoreStats ChunkStore::stats() const {
     stats.chunks_on_disk += entry->stage == Stage::spilled || entry->stage == Stage::loading;
   stats.waiting = queue_.size();
   return stats;
+}
+
+ExpectedChunks::~ExpectedChunks() {
+  if (store_) store_->unexpect(keys_);
 }
 
 ChunkWriter::ChunkWriter(std::shared_ptr<ChunkStore> store, std::shared_ptr<ChunkEntry> entry,

@@ -92,6 +92,9 @@ class ChunkStore : public std::enable_shared_from_this<ChunkStore> {
   /// so those who serve others cannot block each other.
   [[nodiscard]] Result<Buffer> read(ChunkKey key, Deadline deadline = {});
 
+  /// The chunks, here or not, leave memory after all others while the result lives.
+  [[nodiscard]] ExpectedChunks expect(std::vector<ChunkKey> keys);
+
   /// Counts one more that wants the chunk to be kept.
   [[nodiscard]] Result<void> retain(ChunkKey key);
   /// One less; the last one drops it.
@@ -120,6 +123,7 @@ class ChunkStore : public std::enable_shared_from_this<ChunkStore> {
 
  private:
   friend class ChunkWriter;
+  friend class ExpectedChunks;
   using Entry = std::shared_ptr<ChunkEntry>;
   using Lock = std::unique_lock<std::mutex>;
   using Stage = ChunkEntry::Stage;
@@ -132,6 +136,7 @@ class ChunkStore : public std::enable_shared_from_this<ChunkStore> {
   PinnedChunk seal(const Entry& entry);
   [[nodiscard]] Result<PinnedChunk> seal_as(const Entry& entry, ChunkKey key, double seconds);
   void abandon(const Entry& entry);
+  void unexpect(const std::vector<ChunkKey>& keys);
   [[nodiscard]] Deadline bounded(Deadline deadline) const;
   [[nodiscard]] Result<PinnedChunk> load(Lock& lock, const Entry& entry, Deadline deadline,
                                          std::size_t held);

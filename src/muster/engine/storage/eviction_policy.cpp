@@ -40,6 +40,7 @@ void EvictionPolicy::put_back(ChunkKey key, std::size_t bytes, double seconds, b
 }
 
 void EvictionPolicy::insert(ChunkKey key, Chunk chunk) {
+  chunk.expected = expected_.contains(key);
   const bool added = chunks_.emplace(key, chunk).second;
   MUSTER_ASSERT(added, "a chunk is added once");
   unpinned_.insert(rank(key, chunk));
@@ -76,11 +77,32 @@ void EvictionPolicy::unpin(ChunkKey key) {
   unpinned_.insert(rank(key, found->second));
 }
 
+void EvictionPolicy::expect(ChunkKey key) {
+  if (expected_[key]++ == 0) set_expected(key, true);
+}
+
+void EvictionPolicy::unexpect(ChunkKey key) {
+  const auto found = expected_.find(key);
+  MUSTER_ASSERT(found != expected_.end(), "what is expected no more was expected");
+  if (--found->second > 0) return;
+  expected_.erase(found);
+  set_expected(key, false);
+}
+
+void EvictionPolicy::set_expected(ChunkKey key, bool expected) {
+  const auto found = chunks_.find(key);
+  if (found == chunks_.end()) return;
+  Chunk& chunk = found->second;
+  unpinned_.erase(rank(key, chunk));
+  chunk.expected = expected;
+  if (!chunk.pinned) unpinned_.insert(rank(key, chunk));
+}
+
 std::vector<Eviction> EvictionPolicy::make_room(std::size_t bytes, MaySpill may_spill) {
   std::vector<Eviction> victims;
   std::size_t found = 0;
   for (auto next = unpinned_.begin(); next != unpinned_.end() && found < bytes;) {
-    const auto [priority, used, key] = *next;
+    const auto [expected, priority, used, key] = *next;
     const auto chunk = chunks_.find(key);
     if (!chunk->second.on_disk && may_spill == MaySpill::no) {
       ++next;

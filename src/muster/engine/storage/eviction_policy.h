@@ -42,6 +42,10 @@ class EvictionPolicy {
   void touch(ChunkKey key);
   void pin(ChunkKey key);
   void unpin(ChunkKey key);
+  /// Somebody will use the chunk soon, whether it is here yet or not: it goes after all others.
+  /// Counts.
+  void expect(ChunkKey key);
+  void unexpect(ChunkKey key);
 
   /// Chunks that together have at least `bytes`, or all there are; with `MaySpill::no` only those
   /// that need not be written. They are no longer known here afterwards.
@@ -56,20 +60,23 @@ class EvictionPolicy {
     double cost = 0;  ///< per byte, in units of what spilling costs
     bool on_disk = false;
     bool pinned = false;
+    bool expected = false;
     double priority = 0;
     std::uint64_t used = 0;  ///< number of the last use
   };
-  using Rank = std::tuple<double, std::uint64_t, ChunkKey>;
+  using Rank = std::tuple<bool, double, std::uint64_t, ChunkKey>;
 
   void insert(ChunkKey key, Chunk chunk);
+  void set_expected(ChunkKey key, bool expected);
   [[nodiscard]] static Rank rank(ChunkKey key, const Chunk& chunk) {
-    return {chunk.priority, chunk.used, key};
+    return {chunk.expected, chunk.priority, chunk.used, key};
   }
 
   double clock_ = 0;
   std::uint64_t uses_ = 0;
   std::unordered_map<ChunkKey, Chunk> chunks_;
   std::set<Rank> unpinned_;
+  std::unordered_map<ChunkKey, std::size_t> expected_;  ///< how many will use it
 };
 
 }  // namespace muster::engine

@@ -83,6 +83,21 @@ TEST(EvictionPolicy, TakesAVictimThatStayedFirstTheNextTime) {
   EXPECT_EQ(keys(policy.make_room(1, MaySpill::yes)), (std::vector{kA}));
 }
 
+TEST(EvictionPolicy, TakesWhatIsExpectedAfterAllOthers) {
+  EvictionPolicy policy;
+  policy.expect(kA);  // before it is here
+  policy.add(kA, kMB, 0, true);
+  policy.add(kB, kMB, 100, false);
+  policy.add(kC, kMB, 0, false);
+  policy.expect(kC);
+  policy.expect(kC);
+  policy.unexpect(kC);
+  EXPECT_EQ(keys(policy.make_room(2 * kMB, MaySpill::yes)), (std::vector{kB, kA}));
+  policy.add(kB, kMB, 100, false);
+  policy.unexpect(kC);
+  EXPECT_EQ(keys(policy.make_room(1, MaySpill::yes)), (std::vector{kC}));
+}
+
 struct Model {
   std::size_t bytes = 0;
   bool on_disk = false;

@@ -8,11 +8,12 @@
 namespace muster::engine {
 
 /// Files of chunks that are gone, to be written again: where many come and go within seconds, file
-/// systems take longer to find a free inode and to give blocks back than to write. Few and small,
-/// because they are room that nobody else has. Decides only: knows no file. Not thread-safe.
+/// systems take longer to find a free inode and to give blocks back than to write. Together they
+/// are small, because they are room that nobody else has. Decides only: knows no file. Not
+/// thread-safe.
 class SpareFiles {
  public:
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMost = 1024;
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
   /// False if there are enough: then the file should go.

@@ -42,6 +42,21 @@ std::byte* fresh(std::size_t size) {
   return static_cast<std::byte*>(block);
 }
 
+/// Blocks of this size are filled with huge pages, which cost little beside what is done with them.
+constexpr std::size_t kLarge = 64u << 20;
+
+/// Frees large blocks of other sizes than `wanted` until no more than `most` bytes are kept.
+void free_large(std::map<std::size_t, std::vector<std::byte*>>& kept, std::size_t& bytes,
+                std::size_t most, std::size_t wanted) {
+  for (auto sizes = kept.lower_bound(kLarge); sizes != kept.end(); ++sizes) {
+    auto& [size, blocks] = *sizes;
+    for (; size != wanted && !blocks.empty() && bytes > most; blocks.pop_back()) {
+      std::free(blocks.back());
+      bytes -= size;
+    }
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<Memory> Memory::make(std::size_t limit, std::shared_ptr<BlockSource> source) {
@@ -65,6 +80,12 @@ std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
       found->second.pop_back();
       kept_ -= size;
     }
+    // Whoever needs blocks of two sizes in turn does not need all of them at once: an eighth less
+    // than the peak is taken for both together.
+    const std::size_t rest = peak_ / 8 * 7;
+    const std::size_t used = in_use_ + size;
+    if (size >= kLarge && used + kept_ > rest)
+      free_large(free_, kept_, rest > used ? rest - used : 0, size);
   }
   if (block == nullptr && can_be_there(size)) block = fresh(size);
   if (block == nullptr)

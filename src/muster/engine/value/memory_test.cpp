@@ -1,5 +1,7 @@
 #include "muster/engine/value/memory.h"
 
+#include <malloc.h>
+
 #include <gtest/gtest.h>
 
 namespace muster::engine {
@@ -35,6 +37,15 @@ TEST(Memory, KeepsNoMoreThanItsLimitForReuse) {
   b.reset();  // together with `a` that would be more than the limit
   a.reset();
   EXPECT_EQ(memory->in_use(), 0u);
+}
+
+TEST(Memory, GivesLargeBlocksBackWhenThoseOfAnotherSizeAreWanted) {
+  const auto memory = Memory::make(std::size_t{1} << 30);
+  memory->allocate(64u << 20).reset();
+  const std::size_t kept = ::mallinfo2().hblkhd;
+  const auto other = memory->allocate(96u << 20);
+  // Without the first one; zero where another allocator takes the place of malloc.
+  EXPECT_LT(::mallinfo2().hblkhd, kept + (64u << 20));
 }
 
 TEST(Memory, OutlivesItsOwnerWhileABlockIsHeld) {

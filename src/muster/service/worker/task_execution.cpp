@@ -374,6 +374,14 @@ TaskExecution::TaskExecution(ExecutionNeeds needs)
     : needs_(std::move(needs)),
       admission_(needs_.store->stats().capacity, needs_.counters.heap_bytes) {}
 
+engine::ExpectedChunks TaskExecution::expect(const RunOrder& order) const {
+  if (order.inputs.empty()) return {};
+  std::vector<ChunkKey> keys;
+  keys.reserve(order.inputs.size());
+  for (const OrderInput& input : order.inputs) keys.push_back(key_of(input.chunk));
+  return needs_.store->expect(std::move(keys));
+}
+
 void TaskExecution::interrupt(std::thread::id thread) const {
   if (needs_.python.cancel) needs_.python.cancel(thread);
 }

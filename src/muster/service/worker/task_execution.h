@@ -47,6 +47,8 @@ class TaskExecution {
 
   /// `cancelled` may be set at any time: then no chunks are made.
   [[nodiscard]] TaskResult run(const RunOrder& order, const std::atomic<bool>& cancelled);
+  /// Keeps the inputs of a task that will be run in memory, as far as others can leave instead.
+  [[nodiscard]] engine::ExpectedChunks expect(const RunOrder& order) const;
   /// Ends the Python function that a thread runs, if it runs one.
   void interrupt(std::thread::id thread) const;
   /// Tasks that wait for memory are dropped, Python functions ended.

@@ -62,6 +62,7 @@ void TaskRunner::run(RunOrder order) {
     if (!tasks_.emplace(id_of(*task), task).second) return;
     task->number = next_number_++;
   }
+  task->inputs = execution_.expect(task->order);
   fetch_inputs(task);
   waited(task);
 }

@@ -44,6 +44,7 @@ class TaskRunner {
  private:
   struct Task {
     RunOrder order;
+    engine::ExpectedChunks inputs;
     std::uint64_t number = 0;            ///< of the order
     std::atomic<std::size_t> waits = 1;  ///< inputs on their way, and one until all are asked for
     std::atomic<bool> cancelled = false;

@@ -7,6 +7,7 @@
 #include "muster/engine/kernels/kernel.h"
 #include "muster/engine/ops/sorting/keys.h"
 #include "muster/engine/ops/sorting/rank_brackets.h"
+#include "muster/engine/ops/sorting/run_pieces.h"
 #include "muster/engine/ops/sorting/runs.h"
 
 namespace muster::engine {
@@ -98,20 +99,23 @@ constexpr KernelRow kBrackets{"bracket_cuts", run_brackets};
 
 /// Inputs: run `number`, brackets.
 void run_cut(KernelContext& context) {
-  const Array& run = context.input(0);
+  Array run = context.take_input(0);
   const Array& table = context.input(1);
   const bool copies = context.attributes().get<bool>("copies");
   const Index parts = table.shape()[1];
   const Index runs = table.shape()[2];
   const auto* begin = table.as<std::int64_t>() + context.attributes().get<std::int64_t>("number");
-  for (Index part = 0; part < parts; ++part, begin += runs) {
-    Array piece = run.slice({*begin}, {begin[parts * runs] - *begin});
+  std::vector<PieceRange> ranges;
+  for (Index part = 0; part < parts; ++part, begin += runs)
+    ranges.push_back({*begin, begin[parts * runs]});
+  std::vector<Array> pieces = pieces_of(std::move(run), ranges);
+  for (std::size_t part = 0; part < pieces.size(); ++part) {
     if (copies) {
-      Array own = context.make(run.dtype(), piece.shape());
-      copy_items(piece, own);
-      piece = std::move(own);
+      Array own = context.make(pieces[part].dtype(), pieces[part].shape());
+      copy_items(pieces[part], own);
+      pieces[part] = std::move(own);
     }
-    context.set(static_cast<std::size_t>(part), std::move(piece));
+    context.set(part, std::move(pieces[part]));
   }
 }
 constexpr KernelRow kCut{.name = "cut_run", .run = run_cut, .cuts = true};
@@ -127,20 +131,22 @@ Array places_of(const Array& pairs, KernelContext& context) {
 template <class T>
 Array merged_part(KernelContext& context, std::span<const Array> pieces, Index skipped,
                   Index size) {
-  auto spans = spans_of<T>(pieces);
+  std::vector<std::span<const T>> spans(pieces.size());
+  const auto& runs = context.attributes().get<Ints>("runs");
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    spans[static_cast<std::size_t>(runs[i])] = {pieces[i].as<T>(),
+                                                static_cast<std::size_t>(pieces[i].size())};
   const std::vector<Index> begins = cut_runs<T>(spans, skipped);
   const std::vector<Index> ends = cut_runs<T>(spans, skipped + size);
   for (std::size_t i = 0; i < spans.size(); ++i)
     spans[i] = spans[i].subspan(static_cast<std::size_t>(begins[i]),
                                 static_cast<std::size_t>(ends[i] - begins[i]));
   Array merged = context.make(pieces.front().dtype(), {size});
-  // Two are merged in one round.
-  Array scratch = context.make(merged.dtype(), {spans.size() > 2 ? size : 0});
-  merge_runs<T>(spans, merged.mutable_as<T>(), scratch.mutable_as<T>());
+  merge_runs<T>(std::move(spans), merged.mutable_as<T>());
   return merged;
 }
 
-/// Part `number`, which begins at `rank`; inputs: brackets, then its piece of each run.
+/// Part `number`, which begins at `rank`; inputs: brackets, then its piece of each of `runs`.
 void run_merge(KernelContext& context) {
   const Attributes& attributes = context.attributes();
   const std::span<const Array> pieces = std::span(context.inputs()).subspan(1);
@@ -161,12 +167,27 @@ void run_merge(KernelContext& context) {
   });
 }
 
+/// Pairs are merged before their places are taken.
 std::size_t merge_scratch(const Attributes& attributes, std::span<const Index> input_bytes) {
-  const auto pieces = static_cast<std::size_t>(
+  if (!attributes.get<bool>("pairs")) return 0;
+  return static_cast<std::size_t>(
       std::accumulate(input_bytes.begin() + 1, input_bytes.end(), Index{0}));
-  return (input_bytes.size() > 3 ? pieces : 0) + (attributes.get<bool>("pairs") ? pieces : 0);
 }
 constexpr KernelRow kMerge{"merge_pieces", run_merge, merge_scratch};
+
+/// In which order runs are cut. The last that each thread made come first: they are in memory then,
+/// if not all of them are. Threads take turns, because those of a cluster make a block of the runs
+/// each, which are better cut where they are.
+Ints order_of_cuts(Index runs, std::size_t threads) {
+  const auto blocks = std::clamp<Index>(static_cast<Index>(threads), 1, runs);
+  const auto begin_of = [&](Index block) { return runs * block / blocks; };
+  Ints order;
+  for (Index back = 1; static_cast<Index>(order.size()) < runs; ++back)
+    for (Index block = blocks; block-- > 0;)
+      if (begin_of(block + 1) - back >= begin_of(block))
+        order.push_back(begin_of(block + 1) - back);
+  return order;
+}
 
 }  // namespace
 
@@ -201,14 +222,16 @@ std::vector<ChunkRef> sort_lane(TileContext& context, const SortPlan& plan,
     cuts.push_back(context.emit_many(
         kCut, {{"number", static_cast<std::int64_t>(i)}, {"copies", plan.copies}},
         {sorted[i], brackets}, std::vector<Meta>(plan.parts.size(), {carried, {kUnknown}})));
+  const Ints order = order_of_cuts(static_cast<Index>(runs.size()), context.options().threads);
   std::vector<ChunkRef> out;
   for (std::uint32_t part = 0; part < plan.parts.size(); ++part) {
     std::vector<ChunkRef> inputs = {brackets};
-    for (const std::uint32_t cut : cuts) inputs.push_back({cut, part});
+    for (const Index run : order) inputs.push_back({cuts[static_cast<std::size_t>(run)], part});
     out.push_back(context.emit(kMerge,
                                {{"number", std::int64_t{part}},
                                 {"rank", ranks[part]},
                                 {"pairs", pairs},
+                                {"runs", order},
                                 {"dtype", wanted.dtype},
                                 {"shape", Ints(wanted.shapes[part])}},
                                std::move(inputs), {wanted.dtype, wanted.shapes[part]}));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory>
 #include <numeric>
 
 #include <hwy/contrib/sort/vqsort.h>
@@ -158,37 +159,71 @@ void merge_two(std::span<const T> a, std::span<const T> b, T* out) {
   std::copy(right, right_end, front);
 }
 
-}  // namespace
-
+/// Pairs, then pairs of pairs; the runs are not empty. `scratch` is as long as `out`.
 template <class T>
-void merge_runs(const std::vector<std::span<const T>>& runs, T* out, T* scratch) {
-  std::vector<std::span<const T>> left;
-  for (const auto& run : runs)
-    if (!run.empty()) left.push_back(run);
-  if (left.empty()) return;
-  if (left.size() == 1) {
-    std::copy(left.front().begin(), left.front().end(), out);
+void merge_in_rounds(std::vector<std::span<const T>> runs, T* out, T* scratch) {
+  if (runs.size() == 1) {
+    std::copy(runs.front().begin(), runs.front().end(), out);
     return;
   }
   // The last round must end in `out`.
-  const int rounds = std::bit_width(left.size() - 1);
+  const int rounds = std::bit_width(runs.size() - 1);
   T* to = rounds % 2 == 1 ? out : scratch;
-  while (left.size() > 1) {
+  while (runs.size() > 1) {
     std::vector<std::span<const T>> next;
     T* at = to;
-    for (std::size_t i = 0; i < left.size(); i += 2) {
-      std::size_t size = left[i].size();
-      if (i + 1 < left.size()) {
-        size += left[i + 1].size();
-        merge_two<T>(left[i], left[i + 1], at);
+    for (std::size_t i = 0; i < runs.size(); i += 2) {
+      std::size_t size = runs[i].size();
+      if (i + 1 < runs.size()) {
+        size += runs[i + 1].size();
+        merge_two<T>(runs[i], runs[i + 1], at);
       } else {
-        std::copy(left[i].begin(), left[i].end(), at);
+        std::copy(runs[i].begin(), runs[i].end(), at);
       }
       next.emplace_back(at, size);
       at += size;
     }
-    left = std::move(next);
+    runs = std::move(next);
     to = to == out ? scratch : out;
+  }
+}
+
+/// Takes the first `count` items of all runs together away from them.
+template <class T>
+std::vector<std::span<const T>> take_first(std::vector<std::span<const T>>& runs,
+                                           std::size_t count) {
+  std::vector<std::span<const T>> heads;
+  for (const auto& run : runs) heads.push_back(run.first(std::min(run.size(), count)));
+  const std::vector<Index> cuts = cut_runs<T>(heads, static_cast<Index>(count));
+  std::vector<std::span<const T>> taken;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto cut = static_cast<std::size_t>(cuts[i]);
+    if (cut > 0) taken.push_back(runs[i].first(cut));
+    runs[i] = runs[i].subspan(cut);
+  }
+  return taken;
+}
+
+}  // namespace
+
+template <class T>
+void merge_runs(std::vector<std::span<const T>> runs, T* out) {
+  // Every round reads and writes all items: in the cache, if there are not more of them at a time.
+  // With fewer of each run it would take longer to find them than to merge them.
+  constexpr std::size_t kBlock = (std::size_t{256} << 10) / sizeof(T);
+  constexpr std::size_t kOfEach = 2048;
+  std::erase_if(runs, [](const auto& run) { return run.empty(); });
+  if (runs.empty()) return;
+  if (runs.size() <= 2) return merge_in_rounds<T>(std::move(runs), out, nullptr);
+  std::size_t left = 0;
+  for (const auto& run : runs) left += run.size();
+  const std::size_t block = std::min(left, std::max(kBlock, kOfEach * runs.size()));
+  const auto scratch = std::make_unique_for_overwrite<T[]>(block);
+  while (left > 0) {
+    const std::size_t count = std::min(left, block);
+    merge_in_rounds<T>(take_first<T>(runs, count), out, scratch.get());
+    out += count;
+    left -= count;
   }
 }
 
@@ -218,7 +253,7 @@ void order_complex(std::span<const std::complex<double>> keys, std::int64_t* num
 #define MUSTER_KEYS(T)                                                                 \
   template std::vector<Index> cut_runs<T>(const std::vector<std::span<const T>>& runs, \
                                           Index rank);                                 \
-  template void merge_runs<T>(const std::vector<std::span<const T>>& runs, T* out, T* scratch);
+  template void merge_runs<T>(std::vector<std::span<const T>> runs, T * out);
 MUSTER_FOR_KEYS(MUSTER_KEYS)
 #undef MUSTER_KEYS
 

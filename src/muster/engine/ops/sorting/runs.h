@@ -38,8 +38,9 @@ void order_complex(std::span<const std::complex<double>> keys, std::int64_t* num
 template <class T>
 [[nodiscard]] std::vector<Index> cut_runs(const std::vector<std::span<const T>>& runs, Index rank);
 
-/// Sorted runs made one; `scratch` is as long as `out`. Equal items stay in the order of the runs.
+/// Sorted runs made one, with some 100 KiB on the side if they are more than two. Equal items stay
+/// in the order of the runs.
 template <class T>
-void merge_runs(const std::vector<std::span<const T>>& runs, T* out, T* scratch);
+void merge_runs(std::vector<std::span<const T>> runs, T* out);
 
 }  // namespace muster::engine

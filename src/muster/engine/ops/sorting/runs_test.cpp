@@ -60,8 +60,19 @@ TEST(Runs, MergingManyRunsSortsThem) {
     for (const Keys& run : runs) wanted.insert(wanted.end(), run.begin(), run.end());
     std::sort(wanted.begin(), wanted.end());
     Keys merged(wanted.size());
-    Keys scratch(wanted.size());
-    merge_runs<std::uint64_t>(spans(runs), merged.data(), scratch.data());
+    merge_runs<std::uint64_t>(spans(runs), merged.data());
+    EXPECT_EQ(merged, wanted);
+  }
+}
+
+TEST(Runs, MergingMoreThanTheCacheHoldsSortsThem) {
+  for (const std::uint64_t most : {3u, 1'000'000u}) {
+    const auto runs = sorted_runs(3, {50'000, 0, 3, 40'000, 100'000}, most);
+    Keys wanted;
+    for (const Keys& run : runs) wanted.insert(wanted.end(), run.begin(), run.end());
+    std::sort(wanted.begin(), wanted.end());
+    Keys merged(wanted.size());
+    merge_runs<std::uint64_t>(spans(runs), merged.data());
     EXPECT_EQ(merged, wanted);
   }
 }

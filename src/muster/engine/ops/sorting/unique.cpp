@@ -52,11 +52,9 @@ void run_union(KernelContext& context) {
       size += run.size();
     }
     merged = context.make(context.input(0).dtype(), {size});
-    Array scratch = context.make(merged.dtype(), {size});
-    merge_runs<T>(spans, merged.mutable_as<T>(), scratch.mutable_as<T>());
+    merge_runs<T>(std::move(spans), merged.mutable_as<T>());
     T* const items = merged.mutable_as<T>();
     size = std::unique(items, items + size, same_key<T>) - items;
-    scratch = {};
     merged = shortened(merged, size, context.memory());
   });
   context.set(
