@@ -58,8 +58,10 @@ class Channel {
       (*at_step_)();
     Line& line = this->line(position);
     const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
-    line.what.store(words[0], std::memory_order_relaxed);
-    line.count.store(words[1], std::memory_order_relaxed);
+    // Who sees one of the new words sees that the old stamp is gone, too.
+    line.stamp.store(0, std::memory_order_relaxed);
+    line.what.store(words[0], std::memory_order_release);
+    line.count.store(words[1], std::memory_order_release);
     line.stamp.store(position + 1, std::memory_order_release);
     fetch_for_writing(this->line(position + 1));
   }
@@ -70,9 +72,12 @@ class Channel {
     const Line& line = this->line(rank, position);
     if (line.stamp.load(std::memory_order_acquire) != position + 1) return Look::nothing;
     const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
-    const bool same = line.what.load(std::memory_order_relaxed) == words[0] &&
-                      line.count.load(std::memory_order_relaxed) == words[1];
-    return same ? Look::same : Look::differs;
+    const bool same = line.what.load(std::memory_order_acquire) == words[0] &&
+                      line.count.load(std::memory_order_acquire) == words[1];
+    if (same) return Look::same;
+    // A rank that is far ahead may be writing what it says a ring of steps later.
+    const bool still = line.stamp.load(std::memory_order_relaxed) == position + 1;
+    return still ? Look::differs : Look::nothing;
   }
   [[nodiscard]] const Line& line(int rank, std::uint64_t position) const {
     return peers_[static_cast<std::size_t>(rank)].control->lines[position % kRing];
