@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "muster/comm/collective/call.h"
+#include "muster/comm/collective/shared/contest.h"
 #include "muster/comm/collective/shared/layout.h"
 #include "muster/comm/collective/shared/segment.h"
 
@@ -99,6 +100,20 @@ class Channel {
     return all_finished_ >= position || (look_who_finished(), all_finished_ >= position);
   }
 
+  /// How a rank wants others to give, in calls of a kind.
+  [[nodiscard]] Way wish(int rank, std::size_t kind) const {
+    const auto& done = peers_[static_cast<std::size_t>(rank)].control->done;
+    const bool unusual = (done.unusual.load(std::memory_order_relaxed) >> kind & 1) != 0;
+    return unusual ? other(usual_way(kind)) : usual_way(kind);
+  }
+  [[nodiscard]] const Contest& contest(std::size_t kind) const { return contests_[kind]; }
+  /// A call of this kind is over, and this rank is its judge.
+  void note(std::size_t kind, Way way, Duration took) {
+    contests_[kind].note(way, took);
+    if (contests_[kind].wanted() != wish(rank(), kind))
+      own_->done.unusual.fetch_xor(std::uint64_t{1} << kind, std::memory_order_relaxed);
+  }
+
  private:
   /// Others have copies of the line from the last time round: taking it back from them now hides
   /// what the next step would wait for.
@@ -126,6 +141,7 @@ class Channel {
   std::uint64_t all_finished_ = 0;
   std::uint32_t takes_in_a_row_ = 0;
   std::uint16_t earlier_ = 0;
+  std::array<Contest, kLoanKinds> contests_;
 };
 
 }  // namespace muster::comm::collective::shared
