@@ -49,11 +49,15 @@ bool right(Operation operation, const Buffers& buffers, int rank, int size) {
   }
 }
 
-double seconds_per_call(System& system, Operation operation, Buffers& buffers, int calls) {
+/// Nothing when a call failed.
+std::optional<double> seconds_per_call(System& system, Operation operation, Buffers& buffers,
+                                       int calls) {
   Buffers none;
   system.run(Operation::barrier, none);
+  bool well = true;
   const Clock::time_point begin = Clock::now();
-  for (int i = 0; i < calls; ++i) system.run(operation, buffers);
+  for (int i = 0; i < calls && well; ++i) well = system.run(operation, buffers);
+  if (!well) return std::nullopt;
   return std::chrono::duration<double>(Clock::now() - begin).count() / calls;
 }
 
@@ -74,8 +78,11 @@ std::string answer(System& system, const std::string& line, Buffers& buffers, st
     if (!right(*operation, buffers, system.rank(), system.size())) return "wrong result";
   }
   std::ostringstream times;
-  for (int i = 0; i < repetitions; ++i)
-    times << seconds_per_call(system, *operation, buffers, calls) << ' ';
+  for (int i = 0; i < repetitions; ++i) {
+    const auto seconds = seconds_per_call(system, *operation, buffers, calls);
+    if (!seconds) return "a call failed";
+    times << *seconds << ' ';
+  }
   return times.str();
 }
 

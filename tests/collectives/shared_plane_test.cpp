@@ -133,6 +133,30 @@ TEST(SharedPlane, GivesWhatAPlainReferenceGivesToThreads) {
   }
 }
 
+// As many calls as it takes to try both ways of giving, and to change from one to the other.
+TEST(SharedPlane, GivesTheSameWhetherBlocksAreLentOrStaged) {
+  constexpr int kRanks = 3;
+  constexpr std::size_t kCount = 75'001;
+  Ranks ranks(kRanks, true);
+  const Contest contest = Contest::of(kind_of(Operation::gather, kCount * sizeof(std::int32_t)));
+  for (const Operation operation : {Operation::broadcast, Operation::scatter, Operation::gather,
+                                    Operation::allgather, Operation::all_to_all}) {
+    TestCase test;
+    test.row = any_row(operation);
+    test.size = kRanks;
+    test.root = 1;
+    test.count = kCount;
+    for (std::uint32_t i = 0; i < 2 * contest.trial() + 5; ++i) {
+      test.in_place = i % 3 == 0;
+      ASSERT_EQ(
+          run(test, i,
+              [&](const std::vector<Call>& calls) { return ranks.run(calls, 0, i % 4 == 1); }),
+          "")
+          << test.text() << ", call " << i;
+    }
+  }
+}
+
 TEST(SharedPlane, GivesWhatAPlainReferenceGivesToProcesses) {
   const std::uint64_t seed = test_seed();
   for (const int size : {2, 3, 5}) {

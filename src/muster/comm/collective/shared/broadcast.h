@@ -8,13 +8,15 @@
 namespace muster::comm::collective::shared {
 
 /// Broadcast. The root gives its `bytes` in pieces of a step; the others take them. The root waits
-/// for nobody until it is a ring of steps ahead.
+/// for nobody until it is a ring of steps ahead. Or it lends them, see `Loan`.
 ///
 /// Steps: 1 for up to 232 bytes, which travel in the line itself; else ⌈bytes / 32 KiB⌉. Bytes: the
-/// root writes `bytes` once (nothing, if they lie in its arena), each other rank reads them once.
+/// root writes `bytes` once (nothing, if they lie in its arena, or are lent), each other rank reads
+/// them once.
 struct Broadcast {
-  Broadcast(Channel& channel, const Call& call)
+  Broadcast(Channel& channel, const Call& call, bool may_lend)
       : task(channel, call),
+        loan(task),
         bytes(call.count * task.item),
         steps(std::max<std::size_t>(1, (bytes + kStepBytes - 1) / kStepBytes)),
         gives(task.rank == call.root) {
@@ -25,7 +27,12 @@ struct Broadcast {
       needs_from = call.root;
       needs_to = call.root + 1;
     }
+    if (may_lend && loan.open(bytes, (call.root + 1) % task.ranks, lendable())) lends = true;
   }
+  [[nodiscard]] const std::byte* lendable() const {
+    return gives && direct == 0 ? task.call.input : nullptr;
+  }
+  [[nodiscard]] Loan::Block block_of(int /*rank*/) const { return {0, {task.call.output, bytes}}; }
 
   [[nodiscard]] bool brief() const { return bytes <= kInlineBytes; }
   [[nodiscard]] std::size_t piece(std::size_t step) const {
@@ -45,7 +52,10 @@ struct Broadcast {
     const std::size_t offset = step * kStepBytes;
     std::byte* const into = task.call.output + offset;
     if (gives) {
-      if (!task.call.in_place()) copy_out(into, task.call.input + offset, piece(step), bytes);
+      const std::size_t own = loan.lends() ? bytes : piece(step);
+      if (!task.call.in_place()) copy_out(into, task.call.input + offset, own, bytes);
+    } else if (loan.lent_by(task.call.root)) {
+      return;
     } else if (bytes <= kInlineBytes) {
       if (bytes > 0)
         std::memcpy(into, task.channel.line(task.call.root, task.first).payload, bytes);
@@ -55,6 +65,7 @@ struct Broadcast {
   }
 
   Task task;
+  Loan loan;
   std::size_t bytes;
   std::size_t steps;
   bool gives;

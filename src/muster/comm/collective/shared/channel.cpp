@@ -11,6 +11,7 @@ Channel::Channel(Segment& segment, std::size_t index, const std::function<void()
       own_staging_(segment.staging(segment.rank(), index)) {
   for (int rank = 0; rank < segment.ranks(); ++rank)
     peers_.push_back({&segment.control(rank).channels[index], segment.staging(rank, index)});
+  for (std::size_t kind = 0; kind < kLoanKinds; ++kind) contests_[kind] = Contest::of(kind);
 }
 
 void Channel::look_who_finished() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "muster/comm/collective/call.h"
+#include "muster/comm/collective/shared/contest.h"
 #include "muster/comm/collective/shared/layout.h"
 #include "muster/comm/collective/shared/segment.h"
 
@@ -58,8 +59,10 @@ class Channel {
       (*at_step_)();
     Line& line = this->line(position);
     const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
-    line.what.store(words[0], std::memory_order_relaxed);
-    line.count.store(words[1], std::memory_order_relaxed);
+    // Who sees one of the new words sees that the old stamp is gone, too.
+    line.stamp.store(0, std::memory_order_relaxed);
+    line.what.store(words[0], std::memory_order_release);
+    line.count.store(words[1], std::memory_order_release);
     line.stamp.store(position + 1, std::memory_order_release);
     fetch_for_writing(this->line(position + 1));
   }
@@ -70,9 +73,12 @@ class Channel {
     const Line& line = this->line(rank, position);
     if (line.stamp.load(std::memory_order_acquire) != position + 1) return Look::nothing;
     const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
-    const bool same = line.what.load(std::memory_order_relaxed) == words[0] &&
-                      line.count.load(std::memory_order_relaxed) == words[1];
-    return same ? Look::same : Look::differs;
+    const bool same = line.what.load(std::memory_order_acquire) == words[0] &&
+                      line.count.load(std::memory_order_acquire) == words[1];
+    if (same) return Look::same;
+    // A rank that is far ahead may be writing what it says a ring of steps later.
+    const bool still = line.stamp.load(std::memory_order_relaxed) == position + 1;
+    return still ? Look::differs : Look::nothing;
   }
   [[nodiscard]] const Line& line(int rank, std::uint64_t position) const {
     return peers_[static_cast<std::size_t>(rank)].control->lines[position % kRing];
@@ -92,6 +98,20 @@ class Channel {
   /// Whether all ranks have finished with the steps before `position`.
   [[nodiscard]] bool all_finished(std::uint64_t position) {
     return all_finished_ >= position || (look_who_finished(), all_finished_ >= position);
+  }
+
+  /// How a rank wants others to give, in calls of a kind.
+  [[nodiscard]] Way wish(int rank, std::size_t kind) const {
+    const auto& done = peers_[static_cast<std::size_t>(rank)].control->done;
+    const bool unusual = (done.unusual.load(std::memory_order_relaxed) >> kind & 1) != 0;
+    return unusual ? other(usual_way(kind)) : usual_way(kind);
+  }
+  [[nodiscard]] const Contest& contest(std::size_t kind) const { return contests_[kind]; }
+  /// A call of this kind is over, and this rank is its judge.
+  void note(std::size_t kind, Way way, Duration took) {
+    contests_[kind].note(way, took);
+    if (contests_[kind].wanted() != wish(rank(), kind))
+      own_->done.unusual.fetch_xor(std::uint64_t{1} << kind, std::memory_order_relaxed);
   }
 
  private:
@@ -121,6 +141,7 @@ class Channel {
   std::uint64_t all_finished_ = 0;
   std::uint32_t takes_in_a_row_ = 0;
   std::uint16_t earlier_ = 0;
+  std::array<Contest, kLoanKinds> contests_;
 };
 
 }  // namespace muster::comm::collective::shared

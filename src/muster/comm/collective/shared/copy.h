@@ -13,7 +13,7 @@ namespace muster::comm::collective::shared {
 
 /// Output of more than this will not be found in the cache by whoever reads it next, so it is
 /// written past it: that saves reading the lines that are overwritten.
-inline constexpr std::size_t kStreamFrom = std::size_t{4} << 20;
+inline constexpr std::size_t kStreamFrom = std::size_t{8} << 20;
 
 #if defined(__x86_64__)
 /// 64 bytes, read before any is written: a line past the cache is slow unless it is written at

@@ -24,7 +24,7 @@ bool Variable::agree_on_scatter() {
   if (!root && !expect(call_.root, given, call_.count)) return false;
   const std::size_t item = item_size(call_.element);
   blocks_ = std::make_unique<Stepped<Scatter>>(channel_, call_, BlockMap(counts, item),
-                                               given * item, largest(counts) * item);
+                                               given * item, largest(counts) * item, false);
   return true;
 }
 
@@ -38,7 +38,7 @@ bool Variable::agree_on_gather() {
     }
   }
   blocks_ = std::make_unique<Stepped<Gather>>(channel_, call_,
-                                              BlockMap(counts, item_size(call_.element)));
+                                              BlockMap(counts, item_size(call_.element)), false);
   return true;
 }
 
@@ -53,8 +53,9 @@ bool Variable::agree_on_all_to_all() {
     most = std::max(most, largest(rows[at]));
   }
   const std::size_t item = item_size(call_.element);
-  blocks_ = std::make_unique<Stepped<AllToAll>>(channel_, call_, BlockMap(call_.counts, item),
-                                                BlockMap(call_.receive_counts, item), most * item);
+  blocks_ =
+      std::make_unique<Stepped<AllToAll>>(channel_, call_, BlockMap(call_.counts, item),
+                                          BlockMap(call_.receive_counts, item), most * item, false);
   return true;
 }
 

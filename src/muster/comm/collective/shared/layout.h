@@ -15,25 +15,26 @@ inline constexpr std::size_t kChannels = 16;
 /// How many steps a rank may be ahead of another: with more ranks than cores each turn costs the
 /// others' turns on the processor.
 inline constexpr std::size_t kRing = 64;
-/// The same for steps with staging.
-inline constexpr std::size_t kSlots = 16;
-/// What one rank can give in one step: slots of them stay in the second level of cache.
+/// The same for steps with staging. With half as many, a slot that is written again is still in the
+/// reader's own cache, out of which it has to be taken: that took up to twice as long.
+inline constexpr std::size_t kSlots = 32;
+/// What one rank can give in one step.
 inline constexpr std::size_t kStepBytes = std::size_t{32} << 10;
 /// Slots of staging lie this far apart: a little more than their size, or all of them would compete
 /// for the same lines of the cache.
 inline constexpr std::size_t kSlotBytes = kStepBytes + 256;
 /// What one rank can give without staging.
 inline constexpr std::size_t kInlineBytes = 232;
-/// Blocks from this size on are read straight out of the other process, where that is allowed: one
-/// copy instead of two, at the price of a system call.
+/// Blocks from this size on can be read straight out of the other process, where that is allowed:
+/// one copy instead of two, at the price of a system call that looks up every page.
 inline constexpr std::size_t kLendFrom = std::size_t{64} << 10;
-/// From this size on a broadcast is quicker in steps: the root copies while the others do, and they
-/// write past the cache. So is a gather, by the size of its blocks.
-inline constexpr std::size_t kStageBroadcastFrom = std::size_t{1} << 20;
-inline constexpr std::size_t kStageGatherFrom = std::size_t{512} << 10;
-/// And an allgather: what is not in the cache is slow to read, and so a rank reads its block only
-/// once, for itself and for the others.
-inline constexpr std::size_t kStageAllgatherFrom = std::size_t{2} << 20;
+/// Until ranks know better, blocks from this size on are staged all the same: who gives copies
+/// while the others do, and they write past the cache.
+inline constexpr std::size_t kStageFrom = std::size_t{1} << 20;
+/// Powers of two, from `kLendFrom` on, for which ranks find apart which way is better; and the
+/// kinds of calls that there are with all operations.
+inline constexpr std::size_t kLoanSizes = 7;
+inline constexpr std::size_t kLoanKinds = 9 * kLoanSizes;
 inline constexpr std::size_t kMostRanks = 512;
 inline constexpr std::size_t kMostCores = 1024;
 
@@ -49,6 +50,8 @@ static_assert(sizeof(Line) == 256);
 
 struct alignas(64) Done {
   std::atomic<std::uint64_t> steps;  ///< positions that the rank has finished with
+  /// Kinds of calls in which others should not give in the usual way, a bit each; see `Loan`.
+  std::atomic<std::uint64_t> unusual;
 };
 
 /// One rank's part of one channel, but for the staging.

@@ -8,7 +8,6 @@
 #include "muster/comm/collective/shared/broadcast.h"
 #include "muster/comm/collective/shared/counts.h"
 #include "muster/comm/collective/shared/gather.h"
-#include "muster/comm/collective/shared/lent.h"
 #include "muster/comm/collective/shared/lent_allreduce.h"
 #include "muster/comm/collective/shared/reduce.h"
 #include "muster/comm/collective/shared/reduce_scatter.h"
@@ -31,35 +30,36 @@ auto choose_operation(Channel& channel, const Call& call, bool lends, Use use) {
   using collective::Operation;
   const std::size_t bytes = call.count * item_size(call.element);
   const int ranks = channel.ranks();
-  if (lends && Lent::takes(call)) return use.template operator()<Stepped<Lent>>(channel, call);
   if (lends && LentAllreduce::takes(call))
     return use.template operator()<Stepped<LentAllreduce>>(channel, call);
   switch (call.operation) {
     case Operation::barrier: return use.template operator()<Stepped<Barrier>>(channel, call);
-    case Operation::broadcast: return use.template operator()<Stepped<Broadcast>>(channel, call);
+    case Operation::broadcast:
+      return use.template operator()<Stepped<Broadcast>>(channel, call, lends);
     case Operation::reduce: return use.template operator()<Stepped<Reduce>>(channel, call);
     case Operation::allreduce:
       if (splits(call, ranks)) return use.template operator()<SplitAllreduce>(channel, call);
       return use.template operator()<Stepped<Reduce>>(channel, call);
     case Operation::allgather:
-      return use.template operator()<Stepped<Gather>>(channel, call, BlockMap::of(call, ranks));
+      return use.template operator()<Stepped<Gather>>(channel, call, BlockMap::of(call, ranks),
+                                                      lends && !call.variable);
     case Operation::reduce_scatter:
       return use.template operator()<Stepped<ReduceScatter>>(channel, call,
                                                              BlockMap::of(call, ranks));
     case Operation::gather:
       if (call.variable) return use.template operator()<Variable>(channel, call);
-      return use.template operator()<Stepped<Gather>>(channel, call, BlockMap(ranks, bytes));
+      return use.template operator()<Stepped<Gather>>(channel, call, BlockMap(ranks, bytes), lends);
     case Operation::scatter:
       if (call.variable) return use.template operator()<Variable>(channel, call);
       if (InlineScatter::takes(call, ranks))
         return use.template operator()<Stepped<InlineScatter>>(channel, call);
       return use.template operator()<Stepped<Scatter>>(channel, call, BlockMap(ranks, bytes), bytes,
-                                                       bytes);
+                                                       bytes, lends);
     case Operation::all_to_all: break;
   }
   if (call.variable) return use.template operator()<Variable>(channel, call);
   return use.template operator()<Stepped<AllToAll>>(channel, call, BlockMap(ranks, bytes),
-                                                    BlockMap(ranks, bytes), bytes);
+                                                    BlockMap(ranks, bytes), bytes, lends);
 }
 
 /// Calls `use` with the operation, which lives on the stack.

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "muster/base/result.h"
 #include "muster/comm/collective/call.h"
-#include "muster/comm/collective/shared/channel.h"
+#include "muster/comm/collective/shared/loan.h"
+#include "muster/comm/collective/shared/task.h"
 
 namespace muster::comm::collective::shared {
 
@@ -60,48 +60,6 @@ class Operation {
   std::string detail_;
 };
 
-/// What a plan knows about its call.
-struct Task {
-  Task(Channel& a_channel, const Call& a_call)
-      : channel(a_channel),
-        call(a_call),
-        signature(collective::signature(a_call)),
-        rank(a_channel.rank()),
-        ranks(a_channel.ranks()),
-        item(item_size(a_call.element)),
-        first(a_channel.position()) {
-    signature.earlier = a_channel.earlier();
-  }
-
-  /// What `rank` gives at a step: staged, or, when the line says so, where its input lies in its
-  /// arena. `offset` is how far into the input this step begins.
-  [[nodiscard]] const std::byte* given(int from, std::size_t step, std::size_t offset) const {
-    std::uint64_t direct = 0;
-    std::memcpy(&direct, channel.line(from, first + step).payload, sizeof direct);
-    if (direct == 0) [[likely]]
-      return channel.staging(from, first + step);
-    return channel.segment().arena(from, direct - 1 + offset);
-  }
-  /// Marks what this rank says at a step as staged (0), or as lying in its arena.
-  void mark(std::size_t step, std::uint64_t direct) const {
-    std::memcpy(channel.line(first + step).payload, &direct, sizeof direct);
-  }
-  /// Where the input lies in the arena, plus one; 0 when it does not.
-  [[nodiscard]] std::uint64_t direct(std::size_t bytes) const {
-    if (bytes <= kInlineBytes || call.in_place()) return 0;
-    const auto offset = channel.segment().arena_offset(call.input, bytes);
-    return offset ? *offset + 1 : 0;
-  }
-
-  Channel& channel;
-  const Call& call;  // outlives the operation
-  Signature signature;
-  int rank;
-  int ranks;
-  std::size_t item;
-  std::uint64_t first;  // position
-};
-
 /// Steps a rank says ahead of the one that it waits for: hides how long others take to notice.
 inline constexpr std::size_t kAhead = 4;
 
@@ -116,7 +74,10 @@ inline constexpr std::size_t kTellEvery = 4;
 ///   int needs_from, needs_to;   // it waits for the ranks in between, at every step
 ///   bool lends;                 // its own memory is given: it waits until all have taken
 ///   void give(std::size_t step); void take(std::size_t step);
-/// and, optionally, `bool brief() const`: a single step, of which nothing is lent.
+/// and, optionally,
+///   bool brief() const;         // a single step, of which nothing is lent
+///   void begin();               // what needs no other rank, done once this one has spoken
+///   Loan loan; Loan::Block block_of(int rank);  // `give` and `take` are for what is not lent
 template <class Plan>
 class Stepped final : public Operation {
  public:
@@ -144,10 +105,12 @@ class Stepped final : public Operation {
       if (seen != Progress::over) return seen;
       if (const Progress done = take(); done != Progress::over) return done;
       ++taken_;
+      if (rest_is_silent()) given_ = taken_ = steps;
       if (tells(first + taken_)) channel.finish(first + taken_);
       news_ = true;
     }
     if (plan_.lends && !channel.all_finished(first + steps)) return Progress::waiting;
+    if constexpr (kLoans) plan_.loan.end(others());
     channel.move_to(first + steps);
     channel.remember(plan_.task.signature);
     channel.note_call(plan_.gives);
@@ -167,6 +130,33 @@ class Stepped final : public Operation {
   }
 
  private:
+  static constexpr bool kLoans = requires(Plan& plan) { plan.loan; };
+
+  /// Whether this rank speaks at the first step only.
+  [[nodiscard]] bool is_silent() const {
+    if constexpr (kLoans) return !plan_.gives || plan_.loan.lends();
+    return !plan_.gives;
+  }
+  [[nodiscard]] bool has_lent(int rank) const {
+    if constexpr (kLoans) return plan_.loan.lent_by(rank);
+    return false;
+  }
+  [[nodiscard]] bool any_lent() const {
+    if constexpr (kLoans) return plan_.loan.lenders() > 0;
+    return false;
+  }
+  /// From how many other ranks this one takes.
+  [[nodiscard]] int others() const {
+    const bool among = plan_.needs_from <= plan_.task.rank && plan_.task.rank < plan_.needs_to;
+    return plan_.needs_to - plan_.needs_from - (among ? 1 : 0);
+  }
+  /// Whether all that concerns this rank is lent: there is nothing to do at later steps.
+  [[nodiscard]] bool rest_is_silent() const {
+    if constexpr (kLoans)
+      return plan_.loan.is_open() && is_silent() && plan_.loan.lenders() == others();
+    return false;
+  }
+
   /// How many steps may be given before they are taken.
   static constexpr std::size_t ahead() {
     if constexpr (requires { Plan::waits_to_give; }) return 0;
@@ -183,32 +173,50 @@ class Stepped final : public Operation {
   bool say(Channel& channel, std::uint64_t position) {
     // Of ranks that give nothing only the first step is of interest, and only when something is
     // wrong.
-    if (!plan_.gives && given_ > 0) return true;
+    if (given_ > 0 && is_silent()) return true;
     if (!channel.may_say(position, brief() ? kRing : kSlots)) return false;
-    if (plan_.gives) plan_.give(given_);
+    if (plan_.gives) give();
     channel.say(position, plan_.task.signature);
+    if constexpr (requires { plan_.begin(); })
+      if (given_ == 0) plan_.begin();
     news_ = true;
     return true;
   }
 
+  void give() {
+    if constexpr (kLoans) {
+      if (given_ == 0) plan_.loan.say();
+      if (plan_.loan.lends()) return;
+    }
+    plan_.give(given_);
+  }
+
   Progress take() {
+    if constexpr (kLoans) {
+      if (taken_ == 0 && plan_.loan.is_open()) {
+        const Progress read = after_reading(plan_.loan.take(plan_), plan_.loan.source());
+        if (read != Progress::over) return read;
+      }
+    }
     if constexpr (std::is_void_v<decltype(plan_.take(taken_))>) {
       plan_.take(taken_);
       return Progress::over;
     } else {
-      // What is read out of another process may be gone with it.
-      const Result<bool> taken = plan_.take(taken_);
-      if (taken) return *taken ? Progress::over : Progress::waiting;
-      other_ = plan_.source;
-      detail_ = taken.error().message();
-      return Progress::differs;
+      return after_reading(plan_.take(taken_), plan_.source);
     }
+  }
+  /// What is read out of another process may be gone with it.
+  Progress after_reading(const Result<bool>& read, int source) {
+    if (read) return *read ? Progress::over : Progress::waiting;
+    other_ = source;
+    detail_ = read.error().message();
+    return Progress::differs;
   }
 
   Progress look(Channel& channel, std::uint64_t position) {
     for (; seen_ < plan_.needs_to; ++seen_) {
       if (seen_ < plan_.needs_from) seen_ = plan_.needs_from;
-      if (seen_ == plan_.task.rank) continue;
+      if (seen_ == plan_.task.rank || has_lent(seen_)) continue;
       switch (channel.look(seen_, position, plan_.task.signature)) {
         case Channel::Look::same: continue;
         case Channel::Look::nothing: return Progress::waiting;
@@ -217,7 +225,7 @@ class Stepped final : public Operation {
     }
     seen_ = 0;
     // Whoever spoke here had finished with all that lies further back than it may speak ahead.
-    if (plan_.needs_to - plan_.needs_from == plan_.task.ranks && position > kAhead)
+    if (plan_.needs_to - plan_.needs_from == plan_.task.ranks && !any_lent() && position > kAhead)
       channel.know_finished(position - kAhead);
     return Progress::over;
   }

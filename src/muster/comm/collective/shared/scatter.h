@@ -36,8 +36,13 @@ struct Shares {
     for (int rank = 0; rank < task.ranks; ++rank) {
       const std::size_t bytes = piece(blocks.bytes(rank), step);
       if (rank == task.rank || bytes == 0) continue;
-      copy_few(target + offset(task.rank, rank),
-               task.call.input + blocks.start(rank) + step * share, bytes);
+      std::byte* const into = target + offset(task.rank, rank);
+      const std::byte* const from = task.call.input + blocks.start(rank) + step * share;
+      if (inlined) {
+        copy_few(into, from, bytes);
+      } else {
+        copy_in(into, from, bytes, blocks.total());
+      }
     }
   }
   /// Where another rank put this rank's piece.
@@ -53,32 +58,40 @@ struct Shares {
 };
 
 /// Scatter, also with different counts. At each step the root gives a piece for every other rank,
-/// and each takes its own. The root waits for nobody until it is a ring of steps ahead.
+/// and each takes its own. The root waits for nobody until it is a ring of steps ahead. Or it lends
+/// its blocks, see `Loan`.
 ///
 /// Steps: 1 when all blocks but the root's own fit into 232 bytes; else ⌈largest block / share⌉,
 /// with a share of 32 KiB / (n - 1). Bytes: the root writes n - 1 blocks once, each other rank
 /// reads one.
 struct Scatter {
   /// `own` is this rank's block in bytes, `blocks` those of the root's input, `largest` the largest
-  /// of them, which all ranks know.
+  /// of them, which all ranks know. `may_lend` only if they are equal.
   Scatter(Channel& channel, const Call& call, BlockMap the_blocks, std::size_t own_bytes,
-          std::size_t largest)
+          std::size_t largest, bool may_lend)
       : task(channel, call),
+        loan(task),
         blocks(std::move(the_blocks)),
         own(own_bytes),
         shares(task.ranks, task.item, largest),
         steps(shares.steps),
         gives(task.rank == call.root) {
-    if (gives) return;
-    needs_from = call.root;
-    needs_to = call.root + 1;
+    if (!gives) {
+      needs_from = call.root;
+      needs_to = call.root + 1;
+    }
+    const std::byte* const lendable = gives ? call.input : nullptr;
+    if (may_lend) lends = loan.open(largest, (call.root + 1) % task.ranks, lendable);
+  }
+  [[nodiscard]] Loan::Block block_of(int /*rank*/) const {
+    return {blocks.start(task.rank), {task.call.output, own}};
   }
 
   [[nodiscard]] bool brief() const { return shares.inlined; }
   void give(std::size_t step) const { shares.give(task, blocks, step); }
   void take(std::size_t step) const {
-    const std::size_t bytes = shares.piece(own, step);
-    if (bytes == 0) return;
+    const std::size_t bytes = loan.lends() ? own : shares.piece(own, step);
+    if (bytes == 0 || loan.lent_by(task.call.root)) return;
     std::byte* const into = task.call.output + step * shares.share;
     if (gives) {
       if (task.call.in_place()) return;
@@ -90,6 +103,7 @@ struct Scatter {
   }
 
   Task task;
+  Loan loan;
   BlockMap blocks;
   std::size_t own;
   Shares shares;
