@@ -1,7 +1,6 @@
 #include "muster/comm/session/receipt_log.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace muster::comm {
 

@@ -16,14 +16,23 @@ Signature signature_at(std::uint64_t position) {
   return signature;
 }
 
-TEST(Channel, NeverTakesWhatIsSaidARingLaterForAnotherCall) {
-  const auto file = Segment::create(2);
-  ASSERT_TRUE(file);
-  const auto fast = Segment::map(FileDescriptor(::dup(file->get())), 0, 2);
-  const auto slow = Segment::map(FileDescriptor(::dup(file->get())), 1, 2);
-  ASSERT_TRUE(fast && slow);
-  const Channel writer(**fast, 0);
-  const Channel reader(**slow, 0);
+/// The same channel, as each of two ranks has it.
+class ChannelTest : public testing::Test {
+ protected:
+  using Mapped = decltype(Segment::map(FileDescriptor(), 0, 2));
+
+  [[nodiscard]] Mapped map(int rank) const {
+    return Segment::map(FileDescriptor(::dup(file_.value().get())), rank, 2);
+  }
+
+  const Result<FileDescriptor> file_ = Segment::create(2);
+  const Mapped first_ = map(0);
+  const Mapped second_ = map(1);
+  const Channel writer{*first_.value(), 0};
+  const Channel reader{*second_.value(), 0};
+};
+
+TEST_F(ChannelTest, NeverTakesWhatIsSaidARingLaterForAnotherCall) {
   std::atomic<std::uint64_t> said{0};
   std::thread thread([&] {
     for (std::uint64_t position = 0; position < 3'000'000 * kRing; position += kRing) {
@@ -42,14 +51,7 @@ TEST(Channel, NeverTakesWhatIsSaidARingLaterForAnotherCall) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(Channel, TellsACallThatDiffers) {
-  const auto file = Segment::create(2);
-  ASSERT_TRUE(file);
-  const auto first = Segment::map(FileDescriptor(::dup(file->get())), 0, 2);
-  const auto second = Segment::map(FileDescriptor(::dup(file->get())), 1, 2);
-  ASSERT_TRUE(first && second);
-  const Channel writer(**first, 0);
-  const Channel reader(**second, 0);
+TEST_F(ChannelTest, TellsACallThatDiffers) {
   EXPECT_EQ(reader.look(0, 3, signature_at(3)), Channel::Look::nothing);
   writer.say(3, signature_at(3));
   EXPECT_EQ(reader.look(0, 3, signature_at(3)), Channel::Look::same);

@@ -60,8 +60,8 @@ class Mailbox {
   mutable std::mutex mutex_;
   Doorbell* doorbell_;  // null once closed; the proxy that owns it closes the box before it goes
   std::size_t bytes_per_sender_;
-  std::deque<Item>
-      hellos_;  // apart, because an owner whose inbox is full meets others all the same
+  // Apart, because an owner whose inbox is full meets others all the same.
+  std::deque<Item> hellos_;
   std::deque<Item> items_;
   std::map<InstanceId, std::size_t> waiting_bytes_;
   std::set<InstanceId> known_;

@@ -131,11 +131,11 @@ Array places_of(const Array& pairs, KernelContext& context) {
 template <class T>
 Array merged_part(KernelContext& context, std::span<const Array> pieces, Index skipped,
                   Index size) {
-  std::vector<std::span<const T>> spans(pieces.size());
+  const auto given = spans_of<T>(pieces);
   const auto& runs = context.attributes().get<Ints>("runs");
-  for (std::size_t i = 0; i < pieces.size(); ++i)
-    spans[static_cast<std::size_t>(runs[i])] = {pieces[i].as<T>(),
-                                                static_cast<std::size_t>(pieces[i].size())};
+  std::vector<std::span<const T>> spans(given.size());
+  for (std::size_t i = 0; i < given.size(); ++i)
+    spans[static_cast<std::size_t>(runs[i])] = given[i];
   const std::vector<Index> begins = cut_runs<T>(spans, skipped);
   const std::vector<Index> ends = cut_runs<T>(spans, skipped + size);
   for (std::size_t i = 0; i < spans.size(); ++i)

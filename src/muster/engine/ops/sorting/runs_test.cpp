@@ -51,30 +51,26 @@ TEST(Runs, CutsAtEveryRankLeaveNothingGreaterBefore) {
   }
 }
 
+void expect_merging_sorts(const std::vector<Keys>& runs) {
+  Keys wanted;
+  for (const Keys& run : runs) wanted.insert(wanted.end(), run.begin(), run.end());
+  std::sort(wanted.begin(), wanted.end());
+  Keys merged(wanted.size());
+  merge_runs<std::uint64_t>(spans(runs), merged.data());
+  EXPECT_EQ(merged, wanted);
+}
+
 TEST(Runs, MergingManyRunsSortsThem) {
   for (const std::size_t count : {1u, 2u, 3u, 5u, 8u}) {
     std::vector<std::size_t> sizes;
     for (std::size_t i = 0; i < count; ++i) sizes.push_back(i * 37 % 50);
-    const auto runs = sorted_runs(2, sizes, 60);
-    Keys wanted;
-    for (const Keys& run : runs) wanted.insert(wanted.end(), run.begin(), run.end());
-    std::sort(wanted.begin(), wanted.end());
-    Keys merged(wanted.size());
-    merge_runs<std::uint64_t>(spans(runs), merged.data());
-    EXPECT_EQ(merged, wanted);
+    expect_merging_sorts(sorted_runs(2, sizes, 60));
   }
 }
 
 TEST(Runs, MergingMoreThanTheCacheHoldsSortsThem) {
-  for (const std::uint64_t most : {3u, 1'000'000u}) {
-    const auto runs = sorted_runs(3, {50'000, 0, 3, 40'000, 100'000}, most);
-    Keys wanted;
-    for (const Keys& run : runs) wanted.insert(wanted.end(), run.begin(), run.end());
-    std::sort(wanted.begin(), wanted.end());
-    Keys merged(wanted.size());
-    merge_runs<std::uint64_t>(spans(runs), merged.data());
-    EXPECT_EQ(merged, wanted);
-  }
+  for (const std::uint64_t most : {3u, 1'000'000u})
+    expect_merging_sorts(sorted_runs(3, {50'000, 0, 3, 40'000, 100'000}, most));
 }
 
 TEST(Runs, PairsAreSortedByKeyThenPlace) {
