@@ -262,6 +262,64 @@ TEST(Failure, ALeavingWorkerFinishesWhatItBegan) {
   EXPECT_THAT(rig.all<CopyChunks>(), SizeIs(1));
 }
 
+TEST(Failure, WorkersThatLeaveTogetherDoNotRelyOnEachOther) {
+  Rig rig;
+  rig.join(0);
+  rig.submit({source()}, {0});
+  rig.finish(rig.runs()[0]);
+  rig.join(1);
+  const ChunkId chunk{SessionId(0), 0};
+  rig.feed(ChunksCopied{WorkerId(1), {{chunk, 100}}});
+  rig.feed(WorkerLeaving{WorkerId(0)});
+  EXPECT_THAT(rig.all<WorkerReleased>(), SizeIs(1));
+  rig.feed(WorkerLeaving{WorkerId(1)});
+  EXPECT_THAT(rig.all<WorkerReleased>(), SizeIs(0));
+  rig.join(2);
+  EXPECT_EQ(rig.all<CopyChunks>(), (std::vector<CopyChunks>{{WorkerId(1), WorkerId(2), {chunk}}}));
+  rig.feed(ChunksCopied{WorkerId(2), {{chunk, 100}}});
+  EXPECT_EQ(rig.all<WorkerReleased>(), (std::vector<WorkerReleased>{{WorkerId(1)}}));
+}
+
+TEST(Failure, ALeavingWorkerSendsAnewWhatWasOnItsWayToOneThatDied) {
+  Rig rig;
+  rig.join(0);
+  rig.submit({source()}, {0});
+  rig.finish(rig.runs()[0]);
+  rig.join(1);
+  rig.feed(WorkerLeaving{WorkerId(0)});
+  ASSERT_THAT(rig.all<CopyChunks>(), SizeIs(1));
+  rig.join(2);
+  rig.feed(WorkerLost{WorkerId(1), true});
+  EXPECT_EQ(rig.all<CopyChunks>(),
+            (std::vector<CopyChunks>{{WorkerId(0), WorkerId(2), {{SessionId(0), 0}}}}));
+}
+
+/// A worker that leaves, and whose only chunk is on its way to another.
+struct HandOver : Rig {
+  HandOver() {
+    join(0);
+    submit({source()}, {0});
+    finish(runs()[0]);
+    join(1);
+    feed(WorkerLeaving{WorkerId(0)});
+    EXPECT_EQ(all<CopyChunks>(), copies);
+  }
+
+  const std::vector<CopyChunks> copies{{WorkerId(0), WorkerId(1), {{SessionId(0), 0}}}};
+};
+
+TEST(Failure, ALeavingWorkerSendsAnewWhatDidNotArrive) {
+  HandOver rig;
+  rig.feed(ChunksLost{WorkerId(1), {{SessionId(0), 0}}});
+  EXPECT_EQ(rig.all<CopyChunks>(), rig.copies);
+}
+
+TEST(Failure, ALeavingWorkerSendsAnewWhatAWorkerThatRegistersAgainDoesNotHave) {
+  HandOver rig;
+  rig.feed(WorkerJoined{WorkerId(1), 1, 1'000'000, {}, {}});
+  EXPECT_EQ(rig.all<CopyChunks>(), rig.copies);
+}
+
 TEST(Failure, AWorkerThatRegistersAgainIsBelieved) {
   Rig rig;
   rig.join(0, 4);

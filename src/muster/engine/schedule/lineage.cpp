@@ -260,15 +260,16 @@ void Scheduler::take_in(WorkerId worker, const HeldChunk& held) {
     remove_copy(s, copy);
   }
   if (c->copies == 0) c->bytes = held.bytes;
-  for (std::uint32_t i = c->first_copy; i != kNobody; i = copies_[i].next_of_chunk)
-    if (workers_[copies_[i].worker].health == WorkerHealth::leaving) touch(copies_[i].worker);
+  touch_leaving(*c);
   add_copy(s, held.chunk.index, index, held.bytes, false);
   if (was_sent) drop_moved(s, held.chunk.index, index);
 }
 
 /// A piece has come to the worker where its only reader will run: elsewhere it would take room, and
-/// be written to a disk, for nothing.
+/// be written to a disk, for nothing. Not if that worker leaves or may be dead: the reader will run
+/// elsewhere, and needs the copy that stays.
 void Scheduler::drop_moved(SessionState& s, std::uint32_t chunk, std::uint32_t worker) {
+  if (workers_[worker].health != WorkerHealth::well) return;
   const ChunkState& c = s.chunks[chunk];
   if (c.pins > 0 || c.first_reader == kNobody || s.edges[c.first_reader].next != kNobody) return;
   const TaskState& reader = s.tasks[s.edges[c.first_reader].task];

@@ -169,7 +169,17 @@ void Scheduler::on(const WorkerLeaving& event) {
   move_queue(index);
 }
 
-/// Sends on what only a leaving worker has, and lets it go when nothing is left.
+/// Where a chunk is, apart from workers that leave.
+Scheduler::Whereabouts Scheduler::whereabouts(const ChunkState& chunk) const {
+  Whereabouts found;
+  for (std::uint32_t i = chunk.first_copy; i != kNobody; i = copies_[i].next_of_chunk) {
+    if (workers_[copies_[i].worker].health == WorkerHealth::leaving) continue;
+    (copies_[i].pending ? found.on_its_way : found.stays) = true;
+  }
+  return found;
+}
+
+/// Sends on what only leaving workers have, and lets this one go when nothing is left.
 void Scheduler::hand_over(std::uint32_t worker) {
   WorkerState& w = workers_[worker];
   if (w.released) return;
@@ -179,10 +189,10 @@ void Scheduler::hand_over(std::uint32_t worker) {
     const CopyState copy = copies_[i];
     SessionState& s = *find(copy.session);
     const ChunkState& chunk = s.chunks[copy.chunk];
-    if (copy.pending || chunk.copies > 1) continue;
+    const Whereabouts elsewhere = whereabouts(chunk);
+    if (copy.pending || elsewhere.stays) continue;
     is_finished = false;
-    const bool is_on_its_way = copies_[chunk.first_copy].next_of_chunk != kNobody;
-    if (is_on_its_way || well_.empty()) continue;
+    if (elsewhere.on_its_way || well_.empty()) continue;
     const std::uint32_t to = well_[next_worker_++ % well_.size()];
     add_copy(s, copy.chunk, to, copy.bytes, true);
     transfers[to].push_back({copy.session, copy.chunk});

@@ -306,6 +306,25 @@ TEST(Placement, DropsAPieceWhereItWasMadeWhenItHasComeToItsReader) {
       EXPECT_TRUE(input.chunk != sent.index || input.from == WorkerId(1));
 }
 
+TEST(Placement, KeepsAPieceWhereItWasMadeWhenItsReadersWorkerHasBegunToLeave) {
+  Rig rig;
+  rig.join(0);
+  rig.join(1);
+  TaskSpec mapper{.output_bytes = {10, 10}, .scatter = true};
+  rig.submit({mapper, mapper, reader({0, 2}), reader({1, 3})}, {4, 5});
+  const auto mappers = rig.runs();
+  ASSERT_THAT(mappers, SizeIs(2));
+  const RunTask& one = mappers[0].worker == WorkerId(0) ? mappers[0] : mappers[1];
+  rig.finish(one);
+  const ChunkId sent{SessionId(0), one.task.index * 2 + 1};
+  ASSERT_EQ(rig.all<CopyChunks>(), (std::vector<CopyChunks>{{WorkerId(0), WorkerId(1), {sent}}}));
+  rig.feed(WorkerLeaving{WorkerId(1)});
+  rig.feed(ChunksCopied{WorkerId(1), {{sent, 10}}});
+  EXPECT_THAT(rig.all<DropChunk>(), SizeIs(0));
+  // Nor is it sent back.
+  EXPECT_THAT(rig.all<CopyChunks>(), SizeIs(0));
+}
+
 TEST(Placement, RunsAStragglerASecondTimeAndTakesTheFirstOutcome) {
   ScheduleOptions options;
   options.straggler_samples = 1;

@@ -124,6 +124,7 @@ class Scheduler {
   WorkerState* find(WorkerId worker);
   void touch(std::uint32_t worker);
   void touch_leaving();
+  void touch_leaving(const ChunkState& chunk);
   void set_health(std::uint32_t worker, WorkerHealth health);
   std::uint32_t find_copy(const ChunkState& chunk, std::uint32_t worker) const;
   void add_copy(SessionState& s, std::uint32_t chunk, std::uint32_t worker, std::uint64_t bytes,
@@ -202,6 +203,11 @@ class Scheduler {
   std::vector<TaskId> blame(std::uint32_t worker);
   std::string death_report(const SessionState& s, std::uint32_t task) const;
   void give_up_attempts(std::uint32_t worker, bool only_unstarted);
+  struct Whereabouts {
+    bool stays = false;
+    bool on_its_way = false;
+  };
+  Whereabouts whereabouts(const ChunkState& chunk) const;
   void hand_over(std::uint32_t worker);
 
   // stragglers.cpp

@@ -41,6 +41,12 @@ void Scheduler::touch_leaving() {
   }
 }
 
+/// Those who have the chunk may have to send it, or need not any more.
+void Scheduler::touch_leaving(const ChunkState& chunk) {
+  for (std::uint32_t i = chunk.first_copy; i != kNobody; i = copies_[i].next_of_chunk)
+    if (workers_[copies_[i].worker].health == WorkerHealth::leaving) touch(copies_[i].worker);
+}
+
 void Scheduler::set_health(std::uint32_t worker, WorkerHealth health) {
   WorkerState& w = workers_[worker];
   if (w.health == WorkerHealth::well) std::erase(well_, worker);
@@ -101,6 +107,7 @@ void Scheduler::remove_copy(SessionState& s, std::uint32_t copy) {
   touch(gone.worker);
   if (gone.pending) {
     w.promised -= gone.bytes;
+    touch_leaving(c);
     return;
   }
   w.held -= gone.bytes;

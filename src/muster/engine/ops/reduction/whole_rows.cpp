@@ -9,7 +9,8 @@ namespace muster::engine {
 
 namespace {
 
-/// Less than this stays in a cache, which does not care.
+/// Less than this stays in a cache, which does not care. A cluster is not concerned: its clients
+/// upload arrays above an eighth of this, which then are not in the memory of whoever cuts them.
 constexpr Index kLeastBytes = Index{8} << 20;
 /// With fewer rows in a chunk, sums of columns would be as large as what they are made of.
 constexpr Index kLeastRows = 16;
