@@ -237,8 +237,9 @@ int run_role(const RoleFlags& flags, const Io& io,
   io.out << role->ready << std::endl;
   const auto number = wait_for_signal(*signals, [&] { return role->alive && !role->alive(); });
   if (number == SIGTERM && role->leave) leave(*role, *signals);
+  const std::string why = number ? "" : role->why_gone();
   role->stop();
-  return number ? kDone : report(io, "it is out of the cluster");
+  return number ? kDone : report(io, "it is out of the cluster: " + why);
 }
 
 }  // namespace muster::cli

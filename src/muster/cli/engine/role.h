@@ -45,6 +45,7 @@ struct RunningRole {
   std::function<void()> stop{};
   /// Asked about once a second; false ends the command as a failure. May be empty.
   std::function<bool()> alive{};
+  std::function<std::string()> why_gone{};  ///< where `alive` is given
 };
 
 /// Blocks signals, sees to the log and the parent, starts the role, prints its ready line and

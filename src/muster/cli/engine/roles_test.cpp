@@ -7,6 +7,8 @@
 #include "muster/cli/engine/environment.h"
 #include "muster/cli/engine/worker_options.h"
 #include "muster/cli/failure.h"
+#include "muster/comm/discovery/served/store_server.h"
+#include "muster/service/worker/fake_scheduler.h"
 
 namespace muster::cli {
 namespace {
@@ -73,6 +75,17 @@ TEST(Roles, NeedASecretBeyondThisHost) {
   const Outcome outcome = run_with({"scheduler", "-a", "0.0.0.0", "-p", "0"});
   EXPECT_EQ(outcome.status, kFailed);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("MUSTER_SECRET"), HasSubstr("--insecure")));
+}
+
+TEST(Roles, AWorkerThatASchedulerOfAnotherVersionRefusesEndsAndSaysWhy) {
+  auto store = comm::StoreServer::start({});
+  ASSERT_TRUE(store) << store.error().message();
+  service::FakeScheduler scheduler((*store)->local_store(), "auto", 1);
+  scheduler.refuse({service::kOtherVersion, {{"error", "Muster 1 is not Muster 2"}}, {}});
+  const std::string place = "127.0.0.1:" + std::to_string((*store)->port());
+  const Outcome outcome = run_with({"worker", "-s", place, "--memory", "64m"});
+  EXPECT_EQ(outcome.status, kFailed);
+  EXPECT_THAT(outcome.err, HasSubstr("out of the cluster: Muster 1 is not Muster 2"));
 }
 
 TEST(WorkerOptions, LimitProcessesOfFunctions) {

@@ -26,7 +26,8 @@ Result<RunningRole> start_scheduler(const service::SchedulerOptions& options) {
                                           place_text(options.role.host, scheduler->port())),
                      .leave = {},
                      .stop = [scheduler] { scheduler->stop(); },
-                     .alive = {}};
+                     .alive = {},
+                     .why_gone = {}};
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ Result<RunningRole> start_web(const service::WebOptions& options) {
   return RunningRole{.ready = fmt::format("web ready at {}", web->url()),
                      .leave = {},
                      .stop = [web] { web->stop(); },
-                     .alive = {}};
+                     .alive = {},
+                     .why_gone = {}};
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ Result<RunningRole> start_worker(const service::WorkerOptions& options) {
                              log(LogLevel::error, "worker", "{}", left.error().message());
                          },
                      .stop = [worker] { worker->stop(); },
-                     .alive = [worker] { return worker->is_alive(); }};
+                     .alive = [worker] { return worker->is_alive(); },
+                     .why_gone = [worker] { return worker->why_gone(); }};
 }
 
 }  // namespace

@@ -29,17 +29,29 @@ void refuses_what_was_cut(const comm::Body& body, Read&& read) {
 const ChunkId kChunk{SessionId(3), 17};
 const TaskId kTask{SessionId(3), 9};
 
+TaskBody some_task() {
+  return {"add",
+          "add",
+          "a.py:3",
+          {{"axis", std::int64_t{1}}},
+          {{engine::Type::f64, {2, engine::kUnknown}}}};
+}
+
+Orders all_orders() {
+  return {7,
+          WorkerId(2),
+          {RunOrder{kTask, 5, 40, {{kChunk, "worker-1"}, {kChunk, ""}}, encode(some_task())},
+           CopyOrder{"worker-2", {kChunk}}, DropOrder{kChunk}, CancelOrder{kTask, 5},
+           ForgetOrder{kTask}, CloseOrder{SessionId(3)}, ReleaseOrder{}}};
+}
+
+Registration some_registration() {
+  return {"worker-1", "host", 12, 2, 1 << 20, "", WorkerId(4), 7, {{kChunk, 80}}, {{kTask, 5}}};
+}
+
 TEST(Protocol, OrdersComeBackAsTheyWere) {
-  const TaskBody task{"add",
-                      "add",
-                      "a.py:3",
-                      {{"axis", std::int64_t{1}}},
-                      {{engine::Type::f64, {2, engine::kUnknown}}}};
-  const Orders orders{7,
-                      WorkerId(2),
-                      {RunOrder{kTask, 5, 40, {{kChunk, "worker-1"}, {kChunk, ""}}, encode(task)},
-                       CopyOrder{"worker-2", {kChunk}}, DropOrder{kChunk}, CancelOrder{kTask, 5},
-                       ForgetOrder{kTask}, CloseOrder{SessionId(3)}, ReleaseOrder{}}};
+  const TaskBody task = some_task();
+  const Orders orders = all_orders();
   const Orders read = read_orders(encode(orders));
   EXPECT_EQ(read.epoch, 7u);
   EXPECT_EQ(read.worker, WorkerId(2));
@@ -71,8 +83,7 @@ TEST(Protocol, ReportsComeBackAsTheyWere) {
   EXPECT_EQ(read.reports[0].ended, 200);
   refuses_what_was_cut(encode(reports), read_reports);
 
-  Registration registration{"worker-1", "host",         12,          2, 1 << 20, "", WorkerId(4),
-                            7,          {{kChunk, 80}}, {{kTask, 5}}};
+  Registration registration = some_registration();
   const Registration known = read_registration(encode(registration));
   EXPECT_EQ(known.before, WorkerId(4));
   EXPECT_EQ(known.held, registration.held);
@@ -151,6 +162,45 @@ TEST(Protocol, QuestionsAndAnswersCarryJsonAndBytes) {
   EXPECT_EQ(answer->body.at("error"), "no");
   EXPECT_FALSE(read_ask(comm::Body::text("garbage")));
   EXPECT_FALSE(read_answer(cut(encode(Answer{}), 3)));
+}
+
+/// Everything that a worker reports.
+Reports all_reports() {
+  const WorkerId worker(2);
+  const engine::TaskFault fault = engine::TaskFault::retryable;
+  return {7,
+          worker,
+          {{engine::TaskStarted{worker, kTask, 5}, {}, 0, 0, 0},
+           {engine::TaskFinished{worker, kTask, 5, {80}, 9}, {{2, 5}}, 1, 100, 200},
+           {engine::TaskFailed{worker, kTask, 5, fault, "no", {17}}, {}, 1, 100, 200},
+           {engine::ChunksCopied{worker, {{kChunk, 80}}}, {}, 0, 0, 0},
+           {engine::ChunksLost{worker, {kChunk}}, {}, 0, 0, 0},
+           {engine::MemoryReported{worker, 1000}, {}, 0, 0, 0},
+           {engine::WorkerLeaving{worker}, {}, 0, 0, 0}}};
+}
+
+TEST(Protocol, ChangesOnlyWithTheWireVersion) {
+  std::uint64_t hash = 14695981039346656037ull;
+  const auto add = [&](const comm::Body& body) {
+    for (const std::byte b : body.buffer().bytes())
+      hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 1099511628211ull;
+  };
+  const engine::Meta meta{engine::Type::f32, {2, 3}};
+  Registration registration = some_registration();
+  registration.program = {"1", 1};
+  add(encode(registration));
+  add(encode(all_orders()));
+  add(encode(all_reports()));
+  add(encode(Beat{1, true, WorkerId(1), true}));
+  add(encode(GetChunks{{kChunk}}));
+  add(encode(GotChunks{{chunk_bytes(meta), Buffer()}}));
+  add(encode(PutChunk{kChunk, chunk_bytes(meta)}));
+  add(encode(TakeChunk{kChunk, meta, 24, {"host", {12, 34}, 56}}));
+  add(encode(Ask{"verb", {{"a", 1}}, Buffer::copy_of(as_bytes("x"))}));
+  add(encode(Answer{200, {{"a", 1}}, Buffer::copy_of(as_bytes("x"))}));
+  EXPECT_EQ(hash, 4880674847008315044u)
+      << "messages have changed: raise kWireVersion, then put the new value here";
+  EXPECT_EQ(kWireVersion, 1u) << "of these messages";
 }
 
 }  // namespace

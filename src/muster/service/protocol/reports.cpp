@@ -44,6 +44,7 @@ Report read_report(ByteReader& in) {
 
 comm::Body encode(const Registration& registration) {
   ByteWriter out;
+  write_program(out, registration.program);
   out.text(registration.name);
   out.text(registration.host);
   out.number(registration.pid);
@@ -69,6 +70,10 @@ comm::Body encode(const Registration& registration) {
 Registration read_registration(const comm::Body& body) {
   ByteReader in(body.buffer().bytes());
   Registration registration;
+  registration.program = read_program(in);
+  if (registration.program.wire != kWireVersion)
+    in.refuse(fmt::format("wire version {}, but this program reads {}", registration.program.wire,
+                          kWireVersion));
   registration.name = in.text();
   registration.host = in.text();
   registration.pid = in.number<std::uint32_t>();

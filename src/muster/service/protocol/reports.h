@@ -8,10 +8,12 @@
 #include "muster/comm/message/body.h"
 #include "muster/engine/schedule/event.h"
 #include "muster/engine/value/shape.h"
+#include "muster/service/protocol/program.h"
 
 namespace muster::service {
 
-/// A worker says who it is; the reply is an Answer with {"worker": id, "epoch": n}.
+/// A worker says who it is; the reply is an Answer with {"worker": id, "epoch": n}, or
+/// `kOtherVersion`.
 struct Registration {
   std::string name;  ///< of its proxy
   std::string host;
@@ -23,6 +25,7 @@ struct Registration {
   std::uint64_t epoch = 0;                 ///< of the scheduler that gave it
   std::vector<engine::HeldChunk> held;
   std::vector<engine::RunningTask> running;
+  Program program = this_program();  ///< stands first on the wire
 };
 
 /// Something that happened on a worker. Shapes, thread and times come with TaskFinished.
@@ -42,7 +45,7 @@ struct Reports {
 
 [[nodiscard]] comm::Body encode(const Registration& registration);
 [[nodiscard]] comm::Body encode(const Reports& reports);
-/// Throw ArrayError for what is malformed.
+/// Throw ArrayError for what is malformed. A registration of another wire version is, too.
 [[nodiscard]] Registration read_registration(const comm::Body& body);
 [[nodiscard]] Reports read_reports(const comm::Body& body);
 

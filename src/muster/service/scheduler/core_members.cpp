@@ -34,8 +34,9 @@ void Core::join(const Registration& registration, const std::function<bool(Worke
     worker.released = false;
     feed(WorkerJoined{id, registration.threads, registration.memory, registration.held,
                       registration.running});
-    logs_.note(LogLevel::info, "worker '{}' ({}, {} threads) joined as number {}", worker.name,
-               worker.host, registration.threads, id.value());
+    logs_.note(LogLevel::info, "worker '{}' ({}, {} threads, Muster {}) joined as number {}",
+               worker.name, worker.host, registration.threads, registration.program.version,
+               id.value());
     tell_news(News::Kind::joined, worker);
     write_journal();
   }

@@ -252,6 +252,11 @@ class SchedulerService::Impl {
 
   void register_worker(const comm::Message& message) {
     try {
+      if (const auto why = refusal(message.source.view(), sender_of(message.body))) {
+        logs_.note(LogLevel::warning, "{}", *why);
+        reply(message, {kOtherVersion, {{"error", *why}}, {}});
+        return;
+      }
       const Registration registration = read_registration(message.body);
       if (registration.name != message.source.view()) {
         reply(message, {400, {{"error", "a worker registers under its own name"}}, {}});

@@ -8,11 +8,13 @@
 #include "muster/engine/ops/linalg/products.h"
 #include "muster/service/scheduler/scheduler_testing.h"
 #include "muster/tensor.h"
+#include "muster/version.h"
 
 namespace muster::service {
 namespace {
 
 using namespace engine;
+using testing::AllOf;
 using testing::HasSubstr;
 
 double only(const Array& array) {
@@ -310,6 +312,47 @@ TEST_F(ClusterTest, RefusesWhatHostileClientsSend) {
             400);
   EXPECT_EQ(client->ask("dance", nlohmann::json::object()).status, 404);
   EXPECT_EQ(client->execute(session, ones({10}), "fine")["state"], "finished");
+}
+
+TEST_F(ClusterTest, RefusesWorkersOfAnotherVersion) {
+  start(1);
+  comm::Proxy stranger = testing_join(testing_proxy(board, std::string(kWorkerType), "stranger"));
+  const auto enroll = [&](comm::Body body) {
+    comm::Message message;
+    message.tag = kRegisterTag;
+    message.destination = kSchedulerName;
+    message.body = std::move(body);
+    const auto replies = stranger.send(std::move(message), 30s);
+    return replies && !replies->messages.empty()
+               ? read_answer(replies->messages.front().body).value()
+               : Answer{0, {}, {}};
+  };
+  const auto refused = [&](comm::Body body) {
+    const Answer answer = enroll(std::move(body));
+    EXPECT_EQ(answer.status, kOtherVersion);
+    return answer.body.value("error", "");
+  };
+  Registration registration;
+  registration.name = "stranger";
+  registration.program = {"99.1.2", kWireVersion + 7};
+  EXPECT_THAT(refused(encode(registration)),
+              AllOf(HasSubstr("'stranger'"), HasSubstr("Muster 99.1.2"),
+                    HasSubstr(std::string(muster::kVersion)), HasSubstr("Install the same")));
+  // What comes after the versions may be anything.
+  ByteWriter other;
+  write_program(other, registration.program);
+  other.raw(as_bytes("another form"));
+  EXPECT_THAT(refused(comm::Body::bytes(Buffer::take(other.take()))), HasSubstr("99.1.2"));
+  ByteWriter old;
+  old.text("stranger");
+  old.text("host");
+  EXPECT_THAT(refused(comm::Body::bytes(Buffer::take(old.take()))), HasSubstr("older Muster"));
+  EXPECT_THAT(refused(comm::Body()), HasSubstr("older Muster"));
+  EXPECT_EQ(enroll(comm::Body::bytes(as_bytes("MREGxx"))).status, 400);
+  EXPECT_EQ(client->ask("cluster", nlohmann::json::object()).body["workers"].size(), 1);
+
+  registration.program = {"99.1.2", kWireVersion};
+  EXPECT_EQ(enroll(encode(registration)).status, 200);
 }
 
 TEST_F(ClusterTest, SaysWhatGoesOn) {

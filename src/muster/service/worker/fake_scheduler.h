@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -79,6 +80,11 @@ class FakeScheduler {
   }
   [[nodiscard]] bool hears_registrations(std::size_t count) {
     return eventually([&] { return registrations_.size() >= count; });
+  }
+  /// From now on nobody registers: everybody gets this answer.
+  void refuse(Answer answer) {
+    const std::scoped_lock lock(mutex_);
+    refusal_ = std::move(answer);
   }
   void forget_reports() {
     const std::scoped_lock lock(mutex_);
@@ -158,9 +164,10 @@ class FakeScheduler {
       const engine::WorkerId id(++last_id_);
       ids_[registration.name] = id;
       registrations_.push_back(std::move(registration));
+      const Answer answer =
+          refusal_.value_or(Answer{200, {{"worker", id.value()}, {"epoch", epoch_}}, {}});
       lock.unlock();
-      (void)proxy_.reply(message, {},
-                         encode(Answer{200, {{"worker", id.value()}, {"epoch", epoch_}}, {}}));
+      (void)proxy_.reply(message, {}, encode(answer));
     } else if (message.tag == kReportsTag) {
       Reports reports = read_reports(message.body);
       const std::scoped_lock lock(mutex_);
@@ -180,6 +187,7 @@ class FakeScheduler {
   std::vector<Report> reports_;
   std::vector<Registration> registrations_;
   std::map<std::string, engine::WorkerId> ids_;
+  std::optional<Answer> refusal_;
   std::uint32_t last_id_ = 0;
   std::size_t messages_ = 0;
   std::size_t finished_ = 0;

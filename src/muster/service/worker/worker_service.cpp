@@ -62,6 +62,12 @@ Answer unknown(const std::string& verb) {
           {}};
 }
 
+std::string error_text(const Answer& answer) {
+  const auto error = answer.body.find("error");
+  return error != answer.body.end() && error->is_string() ? error->get<std::string>()
+                                                          : answer.body.dump();
+}
+
 }  // namespace
 
 class WorkerService::Impl {
@@ -124,7 +130,7 @@ class WorkerService::Impl {
     leaving_ = true;
     reporter_.add(engine::WorkerLeaving{});
     reporter_.flush();
-    const auto over = [&] { return released_ || scheduler_ended_; };
+    const auto over = [&] { return released_ || scheduler_ended_ || !alive_; };
     TimePoint now = SteadyClock().now();
     // One that is killed may be started again. One that is there may be busy, and say nothing.
     TimePoint seen = now;
@@ -134,6 +140,10 @@ class WorkerService::Impl {
       if (scheduler_there_) seen = now;
     }
     if (released_) return {};
+    if (!alive_)
+      return fail(Errc::closed,
+                  fmt::format("worker '{}' cannot hand its data over: {}", proxy_.name().view(),
+                              why_gone_.empty() ? "it was stopped" : why_gone_));
     if (scheduler_ended_ || now < until)
       return fail(Errc::unreachable,
                   fmt::format("worker '{}' cannot hand its data over: the scheduler has stopped{}",
@@ -145,6 +155,10 @@ class WorkerService::Impl {
   [[nodiscard]] std::string name() const { return proxy_.name().str(); }
   [[nodiscard]] bool is_registered() const { return registered_; }
   [[nodiscard]] bool is_alive() const { return alive_; }
+  [[nodiscard]] std::string why_gone() const {
+    const std::scoped_lock lock(mutex_);
+    return why_gone_;
+  }
   [[nodiscard]] std::uint16_t metrics_port() const {
     return metrics_server_ ? metrics_server_->port() : std::uint16_t{0};
   }
@@ -158,18 +172,27 @@ class WorkerService::Impl {
 
  private:
   void listen(const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
+    while (alive_ && !stop.stop_requested()) {
       keep_registered();
       auto received = proxy_.receive_once(kLook);
       if (!received) {
         if (!stop.stop_requested())
-          logs_.note(LogLevel::error, "it left the group: {}", received.error().message());
+          end(fmt::format("it left the group: {}", received.error().message()));
         break;
       }
       if (*received) take(std::move(**received));
     }
     registered_ = false;
     alive_ = false;
+  }
+
+  /// There is no cluster for this worker any more.
+  void end(std::string why) {
+    logs_.note(LogLevel::error, "{}", why);
+    const std::scoped_lock lock(mutex_);
+    why_gone_ = std::move(why);
+    alive_ = false;
+    changed_.notify_all();
   }
 
   void take(comm::Message message) {
@@ -247,10 +270,13 @@ class WorkerService::Impl {
   }
 
   void registered(const Result<Answer>& answer) {
+    if (answer && answer->status == kOtherVersion) return end(error_text(*answer));
     if (!answer || answer->status != 200 || !answer->body.contains("worker") ||
         !answer->body.contains("epoch")) {
-      logs_.note(LogLevel::warning, "the scheduler did not take this worker: {}",
-                 answer ? answer->body.dump() : answer.error().message());
+      logs_.note(LogLevel::warning,
+                 "the scheduler did not take this worker, which is Muster {}; is it of the same "
+                 "version? {}",
+                 this_program().version, answer ? error_text(*answer) : answer.error().message());
       return;
     }
     const SchedulerLink::Place place{answer->body["epoch"].get<std::uint64_t>(),
@@ -368,10 +394,11 @@ class WorkerService::Impl {
   std::atomic<bool> alive_ = true;
   std::atomic<bool> stopped_ = false;
   std::atomic<bool> scheduler_there_ = false;
-  std::mutex mutex_;  ///< guards the next three
+  mutable std::mutex mutex_;  ///< guards the next four
   bool leaving_ = false;
   bool released_ = false;
   bool scheduler_ended_ = false;  ///< and no other has taken this worker since
+  std::string why_gone_;
   std::condition_variable changed_;
   // Only from the receiving thread.
   SchedulerLink link_;
@@ -410,6 +437,7 @@ Result<std::unique_ptr<WorkerService>> WorkerService::start(const WorkerOptions&
 std::string WorkerService::name() const { return impl_->name(); }
 bool WorkerService::is_registered() const { return impl_->is_registered(); }
 bool WorkerService::is_alive() const { return impl_->is_alive(); }
+std::string WorkerService::why_gone() const { return impl_->why_gone(); }
 Result<void> WorkerService::leave(Duration most) { return impl_->leave(most); }
 void WorkerService::stop() { impl_->stop(); }
 std::string WorkerService::metrics() const { return impl_->metrics(); }

@@ -26,12 +26,16 @@ class WorkerService {
   [[nodiscard]] std::string name() const;
   /// Whether the scheduler has accepted it.
   [[nodiscard]] bool is_registered() const;
-  /// False when it has left the group for good: its name was taken, or the group refused it.
+  /// False when it has left the group for good: its name was taken, the group refused it, or the
+  /// scheduler is of another version.
   [[nodiscard]] bool is_alive() const;
+  /// Which of these it was, and what to do; empty while it is alive, and when it was stopped.
+  [[nodiscard]] std::string why_gone() const;
 
   /// Takes no new tasks and hands its data over. `Errc::timeout` where the scheduler does not
   /// release it in time, `Errc::unreachable` where it said that it stops, or says nothing for
-  /// `WorkerOptions::absence`: what only the worker has is lost then. Call `stop` afterwards.
+  /// `WorkerOptions::absence`, `Errc::closed` where it is not alive: what only the worker has is
+  /// lost then. Call `stop` afterwards.
   [[nodiscard]] Result<void> leave(Duration most = std::chrono::seconds(30));
   /// Ends all threads; waits for kernels that run. Idempotent.
   void stop();

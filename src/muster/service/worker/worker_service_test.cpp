@@ -285,6 +285,38 @@ TEST_F(WorkerTest, OutlivesItsSchedulerAndTellsTheNextOneWhatItDid) {
   EXPECT_TRUE(engine::eventually([&] { return worker->is_registered(); }));
 }
 
+TEST_F(WorkerTest, EndsWhenTheSchedulerIsOfAnotherVersion) {
+  const std::string why = "worker 'a' is Muster 1, and the scheduler is Muster 2";
+  scheduler->refuse({kOtherVersion, {{"error", why}}, {}});
+  const auto worker = WorkerService::start(options("a"), calls({}));
+  ASSERT_TRUE(worker) << worker.error().message();
+  ASSERT_TRUE(engine::eventually([&] { return !(*worker)->is_alive(); }));
+  EXPECT_EQ((*worker)->why_gone(), why);
+  EXPECT_THAT(scheduler->registrations(), SizeIs(1));
+  const auto left = (*worker)->leave(10min);
+  ASSERT_FALSE(left);
+  EXPECT_TRUE(left.error().is(Errc::closed));
+  EXPECT_THAT(left.error().message(), HasSubstr(why));
+}
+
+TEST_F(WorkerTest, EndsWhenTheNextSchedulerIsOfAnotherVersion) {
+  const auto worker = start(options("a"));
+  // Anything may stand in the answer of another version.
+  scheduler->refuse({kOtherVersion, nlohmann::json::array({1}), {}});
+  scheduler->beat("a", {8, false, {}, false});
+  ASSERT_TRUE(engine::eventually([&] { return !worker->is_alive(); }));
+  EXPECT_EQ(worker->why_gone(), "[1]");
+}
+
+TEST_F(WorkerTest, AsksAgainWhenItIsRefusedForAnotherReason) {
+  scheduler->refuse({400, {{"error", "not now"}}, {}});
+  const auto worker = WorkerService::start(options("a"), calls({}));
+  ASSERT_TRUE(worker) << worker.error().message();
+  EXPECT_TRUE(scheduler->hears_registrations(2));
+  EXPECT_TRUE((*worker)->is_alive());
+  EXPECT_FALSE((*worker)->is_registered());
+}
+
 TEST_F(WorkerTest, TakesUploads) {
   const auto worker = start(options("a"));
   std::vector<std::byte> bytes(kChunkHeader + 16);
