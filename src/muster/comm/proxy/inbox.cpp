@@ -65,6 +65,9 @@ void Inbox::remove(Slot& slot) {
 }
 
 void Inbox::drop_taken_front() {
+  // Nothing waits: the free place goes too, because the queue gives back what a burst took only
+  // when it runs empty.
+  if (size_ == 0 && next_ != nullptr) std::exchange(next_, nullptr)->taken = true;
   while (!slots_.empty() && slots_.front().taken && &slots_.front() != next_) {
     slots_.pop_front();
     ++first_;

@@ -1,5 +1,8 @@
 #include "muster/comm/proxy/inbox.h"
 
+#include <memory>
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace muster::comm {
@@ -95,6 +98,26 @@ TEST(Inbox, KeepsPlacesApartWhileItGrowsAndShrinks) {
     }
     ASSERT_EQ(text_of(inbox.pop()), "none");
   }
+}
+
+TEST(Inbox, GivesBackWhatABurstTookThoughAPlaceIsAlwaysAskedForBeforeTheLastMessageGoes) {
+  Inbox inbox({});
+  for (std::uint64_t i = 1; i <= 5000; ++i) inbox.push(message(i, SessionStage::request, "x"));
+  for (std::uint64_t i = 1; i < 5000; ++i) static_cast<void>(inbox.pop());
+  auto left = std::make_shared<const std::string>(100, 'x');
+  const std::weak_ptr<const std::string> there = left;
+  inbox.place().body = Body::bytes(Buffer::share(as_bytes(*left), left));
+  left.reset();
+  EXPECT_FALSE(there.expired());
+  static_cast<void>(inbox.pop());
+  EXPECT_TRUE(there.expired());
+
+  inbox.push(message(1, SessionStage::complete, "a"));
+  static_cast<void>(inbox.place());
+  EXPECT_EQ(text_of(inbox.take({InstanceId(1), 1})), "a");
+  inbox.push(message(2, SessionStage::complete, "b"));
+  EXPECT_EQ(text_of(inbox.take({InstanceId(1), 2})), "b");
+  EXPECT_EQ(text_of(inbox.pop()), "none");
 }
 
 TEST(Inbox, IsFullByMessagesOrByBytes) {
