@@ -41,10 +41,12 @@ Result<RankProcess> RankProcess::start(Options options) {
                      .files = {{STDOUT_FILENO, output.out.get()},
                                {STDERR_FILENO, errors.out.get()},
                                {kWatchFd, options.watch.get()},
-                               {kReportFd, report.out.get()}},
-                     .new_session = true};
+                               {kReportFd, report.out.get()}}};
   if (options.reads_stdin && ::fcntl(STDIN_FILENO, F_GETFD) >= 0) {
     spawn.files.emplace_back(STDIN_FILENO, STDIN_FILENO);
+    // A process group in the background may not read from its own terminal. All other ranks stay in
+    // one session: between sessions the kernel does not let a rank yield to another.
+    spawn.new_session = ::isatty(STDIN_FILENO) == 1;
   }
   auto shim = ChildProcess::spawn(spawn);
   if (!shim) return fail(shim.error());

@@ -76,6 +76,7 @@ class Run {
   }
 
   void end() {
+    told_to_end_ = true;
     deadline_.reset();
     for (const Rank& rank : ranks_) {
       if (!rank.ended) rank.process.signal(SIGTERM);
@@ -116,6 +117,7 @@ class Run {
       if (!rank.ended) rank.process.signal(number);
     }
     if (number == SIGUSR1 || number == SIGUSR2) return;
+    told_to_end_ = true;
     interrupted_ = interrupted_ || number == SIGINT;
     deadline_ = earlier(deadline_, SteadyClock().now() + options_.grace);
   }
@@ -131,7 +133,8 @@ class Run {
     --running_;
     if (record->status.success() || result_.failed_rank) return;
     result_ = {.exit_code = record->status.shell_code(), .failed_rank = number, .record = *record};
-    end();
+    // After a signal that ends programs, ranks fail one after the other, and each has its time.
+    if (!told_to_end_) end();
   }
 
   void drain(unsigned number, RankStream stream, FileDescriptor& from) {
@@ -162,6 +165,7 @@ class Run {
   std::vector<pollfd> slots_;
   Deadline deadline_;
   bool interrupted_ = false;
+  bool told_to_end_ = false;
   RankRunResult result_;
 };
 

@@ -75,6 +75,15 @@ TEST(RankRun, GivesEachRankItsPlace) {
   EXPECT_EQ(outcome.out.at(0).substr(1), outcome.out.at(2).substr(1));
 }
 
+TEST(RankRun, KeepsRanksInOneSessionSoThatTheyCanYieldToEachOther) {
+  // The sixth field of a process's status; rank 0 has a session of its own if it has a terminal.
+  const Outcome outcome =
+      run_shell(3, "read pid name state parent group session rest < /proc/$$/stat; echo $session");
+  const std::string session = std::to_string(::getsid(0)) + "\n";
+  EXPECT_EQ(outcome.out.at(1), session);
+  EXPECT_EQ(outcome.out.at(2), session);
+}
+
 TEST(RankRun, EndsAllRanksWhenOneFails) {
   const Outcome outcome = run_shell(3, "[ $MUSTER_RANK = 1 ] && exit 7; exec sleep 1000");
   EXPECT_EQ(outcome.result.exit_code, 7);
@@ -131,6 +140,16 @@ TEST_F(RankRunProcess, EndsByAnInterrupt) {
   run->signal(SIGINT);
   EXPECT_EQ(run->wait(), 128 + SIGINT);
   EXPECT_TRUE(std::ranges::all_of(pids, goes_away));
+}
+
+TEST_F(RankRunProcess, LeavesEachRankItsTimeAfterAnInterrupt) {
+  const std::string done = folder_.path().string() + "/done";
+  const auto run =
+      start("trap '[ $MUSTER_RANK = 0 ] || { sleep 0.3; echo 1 > " + done + "; }; exit 5' INT; ");
+  ranks();
+  run->signal(SIGINT);
+  EXPECT_EQ(run->wait(), 5);
+  EXPECT_TRUE(std::filesystem::exists(done));
 }
 
 TEST_F(RankRunProcess, EndsRanksThatIgnoreAnInterrupt) {
