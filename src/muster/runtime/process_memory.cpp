@@ -38,7 +38,8 @@ Result<void> read_memory(const ProcessMemory& memory, std::uint64_t address,
       return fail(system_error(
           code, fmt::format("read {} bytes of memory of process {}", into.size(), memory.pid)));
     };
-    if (got < 0) return failed(errno);
+    // What another process has in its place may not be there at all.
+    if (got < 0) return failed(errno == EFAULT ? ESRCH : errno);
     if (got < static_cast<ssize_t>(sizeof proof) || proof != memory.proof) return failed(ESRCH);
     const std::size_t bytes = static_cast<std::size_t>(got) - sizeof proof;
     if (bytes == into.size()) return {};

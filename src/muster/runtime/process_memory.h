@@ -31,8 +31,9 @@ class MemoryProof {
 /// Equal in two processes that may read each other's memory, if the kernel lets them.
 [[nodiscard]] std::string memory_host();
 
-/// Copies what `memory` has at `address`. Fails where the process is gone, is another one, has
-/// nothing there, or may not be read: the kernel decides as it does for debuggers (ptrace(2)).
+/// Copies what `memory` has at `address`. Fails where the process is gone or another one (ESRCH),
+/// has nothing there, or nothing that others can read (EFAULT), or may not be read at all (EPERM):
+/// the kernel decides as it does for debuggers (ptrace(2)).
 [[nodiscard]] Result<void> read_memory(const ProcessMemory& memory, std::uint64_t address,
                                        std::span<std::byte> into);
 

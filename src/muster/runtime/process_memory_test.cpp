@@ -28,6 +28,11 @@ TEST(ProcessMemory, IsNotReadFromAProcessThatIsNotTheOneThatWasMeant) {
   ProcessMemory other = proof.memory();
   other.proof ^= 1;
   EXPECT_FALSE(read_memory(other, other.proof_at, copy));
+  other = proof.memory();
+  other.proof_at = 8;  // where this process has nothing
+  const auto read = read_memory(other, address_of(&other), copy);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code(), std::errc::no_such_process);
   for (const std::uint64_t pid : {std::uint64_t{0}, ~std::uint64_t{0}}) {
     other = proof.memory();
     other.pid = pid;
