@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterable
 
 FIELDS = ("bench", "case", "size", "ours", "peer", "peer_name", "unit", "better", "ratio")
+# Where a row has them.
+MORE_FIELDS = ("ranks", "ours_spread", "peer_spread", "budget", "core_distance_ns")
 
 
 def size_text(size: int) -> str:
@@ -91,4 +93,5 @@ class Report:
         if self.json_path:
             with open(self.json_path, "a", encoding="utf-8") as file:
                 for row in self.rows:
-                    file.write(json.dumps({field: row[field] for field in FIELDS}) + "\n")
+                    more = {field: row[field] for field in MORE_FIELDS if field in row}
+                    file.write(json.dumps({field: row[field] for field in FIELDS} | more) + "\n")

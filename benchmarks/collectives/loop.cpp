@@ -1,5 +1,6 @@
 #include "loop.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -23,13 +24,18 @@ std::optional<Operation> operation_of(const std::string& name) {
 }
 
 /// Both buffers written, so that no page is touched for the first time while time is taken.
-Buffers buffers_of(std::size_t bytes, int size) {
+Buffers buffers_of(std::size_t bytes, System& system) {
   Buffers buffers;
-  const auto n = static_cast<std::size_t>(size);
+  const auto n = static_cast<std::size_t>(system.size());
   buffers.block = std::max<std::size_t>(1, bytes / sizeof(float) / n);
   buffers.count = std::max<std::size_t>(1, bytes / sizeof(float));
   const std::size_t room = std::max(buffers.count, buffers.block * n);
-  buffers.input.assign(room, 1);
+  buffers.input = system.allocate(room);
+  if (buffers.input.empty()) {
+    buffers.ordinary.resize(room);
+    buffers.input = buffers.ordinary;
+  }
+  std::fill(buffers.input.begin(), buffers.input.end(), 1.0F);
   buffers.output.assign(room, -1);
   return buffers;
 }
@@ -72,7 +78,7 @@ std::string answer(System& system, const std::string& line, Buffers& buffers, st
   if (!operation || !words) return "wrong command";
   if (shape != name + std::to_string(bytes)) {
     shape = name + std::to_string(bytes);
-    buffers = buffers_of(bytes, system.size());
+    buffers = buffers_of(bytes, system);
     // The first call sets things up, and shows whether the result is right.
     if (!system.run(*operation, buffers)) return "missing";
     if (!right(*operation, buffers, system.rank(), system.size())) return "wrong result";

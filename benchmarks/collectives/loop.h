@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ enum class Operation {
 /// The buffers of one rank, in floats. `bytes` is the size of the larger one; a block is a part of
 /// it for each rank.
 struct Buffers {
-  std::vector<float> input;
+  std::vector<float> ordinary;  ///< where the input lies, unless the system gave memory for it
+  std::span<float> input;
   std::vector<float> output;
   std::size_t count = 0;  ///< of the whole
   std::size_t block = 0;
@@ -36,6 +38,8 @@ class System {
   [[nodiscard]] virtual int size() const = 0;
   /// False: the system does not have it, or nobody asks.
   virtual bool run(Operation operation, Buffers& buffers) = 0;
+  /// Memory for the input of the next calls, instead of that of the last ones; empty: any will do.
+  virtual std::span<float> allocate(std::size_t /*items*/) { return {}; }
 };
 
 /// Serves the conductor (benchmarks/collectives/run): reads lines "operation bytes repetitions

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "loop.h"
 #include "muster/comm/collective/group.h"
@@ -13,14 +14,16 @@ using muster::bench::Operation;
 
 class Muster final : public muster::bench::System {
  public:
-  explicit Muster(muster::comm::Group group) : group_(std::move(group)) {}
+  /// `allocates`: inputs lie in memory of the group.
+  Muster(muster::comm::Group group, bool allocates)
+      : group_(std::move(group)), allocates_(allocates) {}
 
   [[nodiscard]] int rank() const override { return group_.rank(); }
   [[nodiscard]] int size() const override { return group_.size(); }
 
   bool run(Operation operation, Buffers& buffers) override {
     const std::size_t blocks = buffers.block * static_cast<std::size_t>(size());
-    const std::span in(buffers.input);
+    const std::span in = buffers.input;
     const std::span out(buffers.output);
     switch (operation) {
       case Operation::barrier: return ok(group_.barrier());
@@ -42,6 +45,12 @@ class Muster final : public muster::bench::System {
     return false;
   }
 
+  std::span<float> allocate(std::size_t items) override {
+    if (!allocates_) return {};
+    input_ = group_.allocate(items * sizeof(float)).value();
+    return {reinterpret_cast<float*>(input_.bytes.data()), items};
+  }
+
  private:
   static bool ok(const muster::Result<void>& result) {
     if (!result) std::cerr << "muster: " << result.error().message() << "\n";
@@ -49,12 +58,14 @@ class Muster final : public muster::bench::System {
   }
 
   muster::comm::Group group_;
+  bool allocates_;
+  muster::comm::WritableBuffer input_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc < 4) return 2;
   muster::comm::GroupOptions options;
   options.name = "bench";
   options.rank = std::atoi(argv[2]);
@@ -65,6 +76,6 @@ int main(int argc, char** argv) {
     std::cerr << "muster: " << group.error().message() << "\n";
     return 1;
   }
-  Muster muster(*std::move(group));
+  Muster muster(*std::move(group), argc > 4 && std::string_view(argv[4]) == "allocate");
   return muster::bench::serve(muster, argv[1], "muster");
 }

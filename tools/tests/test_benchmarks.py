@@ -1,3 +1,4 @@
+import importlib.machinery
 import importlib.util
 import json
 import os
@@ -10,7 +11,8 @@ NAMES = sorted(folder.parent.name for folder in BENCHMARKS.glob("*/CMakeLists.tx
 
 
 def load(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
+    spec = importlib.util.spec_from_loader(path.stem, loader)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -37,7 +39,34 @@ def test_rows_of_events_have_the_form_of_all_rows(tmp_path, capsys):
     made.finish()
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert len(rows) == len(cases.CASES)
-    assert set(rows[0]) == set(report.FIELDS)
+    assert set(rows[0]) == {*report.FIELDS, "ours_spread", "peer_spread", "budget"}
+    assert rows[0]["ours_spread"] == [100, 200]
     assert rows[0]["ours"] == 150
     assert rows[0]["ratio"] == 1
     assert "push, 1,000 events, 100,000 waiting" in capsys.readouterr().out
+
+
+def test_rows_of_collectives_say_how_many_ranks_and_how_far_apart_the_repetitions_were(tmp_path):
+    run = load(BENCHMARKS / "collectives" / "run")
+    report = load(BENCHMARKS / "report.py")
+
+    class System:
+        """Takes a microsecond more with each turn."""
+
+        def __init__(self, name, first):
+            self.name, self.ranks, self.microseconds = name, 4, first
+
+        def measure(self, operation, size, repetitions, calls):
+            self.microseconds += 1
+            return [self.microseconds * 1e-6]
+
+    file = tmp_path / "rows.json"
+    made = report.Report("collectives", str(file))
+    # One call is enough for a microsecond, so each system is asked once before its turns.
+    for row in run.compare([System("muster", 1), System("mpi", 11)], "allreduce", 8, 1e-6, 3):
+        made.add(row)
+    made.finish()
+    (row,) = [json.loads(line) for line in file.read_text().splitlines()]
+    assert row["ranks"] == 4
+    assert row["ours_spread"] == pytest.approx([3, 5])
+    assert row["peer_spread"] == pytest.approx([13, 15])
