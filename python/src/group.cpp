@@ -102,11 +102,9 @@ nb::object to_python(Group group) {
   return nb::cast(std::make_unique<GroupObject>(std::move(group)));
 }
 
-nb::object join(const nb::dict& given) {
+/// What `join` and `from_environment` both take.
+comm::GroupOptions options_of(const nb::dict& given) {
   comm::GroupOptions options;
-  options.name = nb::cast<std::string>(given["name"]);
-  options.size = nb::cast<int>(given["size"]);
-  options.rank = nb::cast<std::optional<int>>(given["rank"]);
   options.member = nb::cast<std::string>(given["member"]);
   options.discovery = nb::cast<std::string>(given["discovery"]);
   options.driver = nb::cast<std::string>(given["driver"]);
@@ -118,11 +116,20 @@ nb::object join(const nb::dict& given) {
   options.plane = plane_of(nb::cast<std::string>(given["plane"]));
   options.minority_may_shrink = nb::cast<bool>(given["minority_may_shrink"]);
   options.interrupted = &interrupted;
+  return options;
+}
+
+nb::object join(const std::string& name, int size, std::optional<int> rank, const nb::dict& given) {
+  comm::GroupOptions options = options_of(given);
+  options.name = name;
+  options.size = size;
+  options.rank = rank;
   return to_python(call_or_raise([&] { return Group::join(std::move(options)); }));
 }
 
-nb::object from_environment() {
-  return to_python(call_or_raise([] { return Group::from_environment(); }));
+nb::object from_environment(const nb::dict& given) {
+  comm::GroupOptions options = options_of(given);
+  return to_python(call_or_raise([&] { return Group::from_environment(std::move(options)); }));
 }
 
 nb::object from_proxy(nb::handle proxy, const std::string& name,
@@ -293,10 +300,12 @@ void bind_group(nb::module_& module) {
 
   nb::class_<GroupObject> type(module, "NativeGroup", nb::is_weak_referenceable(),
                                "What muster.collective.Group stands on.");
-  type.def_static("join", &join, nb::arg("options"),
-                  nb::sig("def join(options: dict[str, typing.Any]) -> NativeGroup"))
-      .def_static("from_environment", &from_environment,
-                  nb::sig("def from_environment() -> NativeGroup"))
+  type.def_static("join", &join, nb::arg("name"), nb::arg("size"), nb::arg("rank").none(),
+                  nb::arg("options"),
+                  nb::sig("def join(name: str, size: int, rank: int | None, options: dict[str, "
+                          "typing.Any]) -> NativeGroup"))
+      .def_static("from_environment", &from_environment, nb::arg("options"),
+                  nb::sig("def from_environment(options: dict[str, typing.Any]) -> NativeGroup"))
       .def_static("from_proxy", &from_proxy, nb::arg("proxy"), nb::arg("name"), nb::arg("types"),
                   nb::arg("size"), nb::arg("rank").none(), nb::arg("join_timeout"),
                   nb::arg("plane"),

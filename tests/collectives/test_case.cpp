@@ -1,5 +1,7 @@
 #include "tests/collectives/test_case.h"
 
+#include <complex>
+
 #include "muster/comm/collective/schedule_runner.h"
 #include "tests/support/collective_network.h"
 
@@ -16,15 +18,29 @@ void put(Bytes& bytes, std::size_t at, T value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-void put_number(Bytes& bytes, std::size_t at, Element element, float value) {
+/// Of elements that are not complex, the real part.
+void put_number(Bytes& bytes, std::size_t at, Element element, std::complex<float> value) {
   switch (element) {
-    case Element::bf16: return put(bytes, at, to_bfloat16(value));
-    case Element::f16: return put(bytes, at, to_float16(value));
-    case Element::f32: return put(bytes, at, value);
-    case Element::f64: return put(bytes, at, static_cast<double>(value));
-    case Element::c64: return put(bytes, at, std::complex<float>(value, 0));
-    default: return put(bytes, at, std::complex<double>(value, 0));
+    case Element::bf16: return put(bytes, at, to_bfloat16(value.real()));
+    case Element::f16: return put(bytes, at, to_float16(value.real()));
+    case Element::f32: return put(bytes, at, value.real());
+    case Element::f64: return put(bytes, at, static_cast<double>(value.real()));
+    case Element::c64: return put(bytes, at, value);
+    default: return put(bytes, at, std::complex<double>(value));
   }
+}
+
+std::complex<float> any_term(std::mt19937_64& random) {
+  const auto any = [&] { return static_cast<float>(random() % 17) - 8; };
+  const float real = any();
+  return {real, any()};
+}
+
+std::complex<float> any_factor(std::mt19937_64& random, Element element) {
+  constexpr float kLengths[] = {1, -1, 2, 0.5F};
+  constexpr std::complex<float> kDirections[] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}};
+  const float length = kLengths[random() % 4];
+  return is_complex(element) ? length * kDirections[random() % 4] : length;
 }
 
 /// A rank's buffers with guards before and after the output.
@@ -162,11 +178,9 @@ void fill(std::mt19937_64& random, Element element, ReductionKind kind, Bytes& b
     }
     return;
   }
-  constexpr float kFactors[] = {1, -1, 2, 0.5F};
   for (std::size_t at = 0; at < bytes.size(); at += item)
     put_number(bytes, at, element,
-               kind == ReductionKind::prod ? kFactors[random() % 4]
-                                           : static_cast<float>(random() % 17) - 8);
+               kind == ReductionKind::prod ? any_factor(random, element) : any_term(random));
 }
 
 std::vector<Bytes> expected(const TestCase& test, const std::vector<Bytes>& inputs) {
@@ -175,35 +189,52 @@ std::vector<Bytes> expected(const TestCase& test, const std::vector<Bytes>& inpu
   return result;
 }
 
-std::string run(const TestCase& test, std::uint64_t seed, const Execute& execute, int only) {
+namespace {
+
+/// With the ranks that are here, of which those that count are compared.
+std::string run_and_compare(const TestCase& test, std::uint64_t seed, const Execute& execute,
+                            const Counts& here, const Counts& counts) {
   std::mt19937_64 random(seed);
   std::vector<Bytes> inputs;
   for (int rank = 0; rank < test.size; ++rank) {
     inputs.emplace_back(test.input_count(rank) * item_size(test.element));
     fill(random, test.element, test.reduction.kind, inputs.back());
   }
-  std::vector<std::unique_ptr<Memory>> memories;
-  std::vector<Call> calls;
+  std::vector<std::unique_ptr<Memory>> memories(inputs.size());
+  std::vector<Call> calls(inputs.size());
   for (int rank = 0; rank < test.size; ++rank) {
+    if (!here(rank)) continue;
     const auto at = static_cast<std::size_t>(rank);
-    memories.push_back(std::make_unique<Memory>(test, rank, inputs[at]));
-    calls.push_back(test.call(rank, memories[at]->given, memories[at]->output));
-    check(calls.back(), rank, test.size);
+    memories[at] = std::make_unique<Memory>(test, rank, inputs[at]);
+    calls[at] = test.call(rank, memories[at]->given, memories[at]->output);
+    check(calls[at], rank, test.size);
   }
   if (std::string wrong = execute(calls); !wrong.empty()) return wrong;
 
-  const std::vector<Bytes> wanted = expected(test, inputs);
   for (int rank = 0; rank < test.size; ++rank) {
-    if (only >= 0 && rank != only) continue;
+    if (!counts(rank)) continue;
     const auto at = static_cast<std::size_t>(rank);
     const Memory& memory = *memories[at];
+    const Bytes wanted = expected_of(test, inputs, rank);
     if (!memory.guards_hold()) return fmt::format("rank {} wrote outside its output", rank);
     if (!test.in_place && memory.input != inputs[at])
       return fmt::format("rank {} changed its input", rank);
-    if (!wanted[at].empty() && !equal(test, memory.output + result_offset(test, rank), wanted[at]))
+    if (!wanted.empty() && !equal(test, memory.output + result_offset(test, rank), wanted))
       return fmt::format("rank {} has a wrong result", rank);
   }
   return "";
+}
+
+}  // namespace
+
+std::string run(const TestCase& test, std::uint64_t seed, const Execute& execute,
+                const Counts& counts) {
+  return run_and_compare(test, seed, execute, [](int) { return true; }, counts);
+}
+
+std::string run(const TestCase& test, std::uint64_t seed, const Execute& execute, int only) {
+  const auto here = [only](int rank) { return only < 0 || rank == only; };
+  return run_and_compare(test, seed, execute, here, here);
 }
 
 std::string run(const TestCase& test, std::uint64_t seed) {
@@ -234,6 +265,19 @@ Reduction composition() {
         }
       },
       false);
+}
+
+Reduction addition() {
+  return Reduction::of([](std::byte* into, const std::byte* from, std::size_t count) {
+    for (std::size_t i = 0; i < 2 * count; ++i) {
+      std::uint32_t a = 0;
+      std::uint32_t b = 0;
+      std::memcpy(&a, into + 4 * i, 4);
+      std::memcpy(&b, from + 4 * i, 4);
+      a += b;
+      std::memcpy(into + 4 * i, &a, 4);
+    }
+  });
 }
 
 }  // namespace muster::comm::collective

@@ -34,8 +34,9 @@ struct TestCase {
   [[nodiscard]] Operation operation() const { return row->operation; }
 
   [[nodiscard]] std::string text() const {
-    return fmt::format("{} {} of {} {} {} over {} ranks, root {}, {}{}{}{}", name(operation()),
-                       row->name, count, name(element), name(reduction.kind), size, root,
+    return fmt::format("{} {} of {} {} {}{} over {} ranks, root {}, {}{}{}{}", name(operation()),
+                       row->name, count, name(element), name(reduction.kind),
+                       reduction.commutative ? "" : " in order", size, root,
                        in_place ? "in place" : "out of place",
                        counts.empty() ? "" : fmt::format(", counts {}", fmt::join(counts, " ")),
                        matrix.empty() ? "" : ", different counts",
@@ -127,11 +128,17 @@ void fill(std::mt19937_64& random, Element element, ReductionKind kind, Bytes& b
 /// What every rank must have in its output. `inputs` are those of all ranks.
 [[nodiscard]] std::vector<Bytes> expected(const TestCase& test, const std::vector<Bytes>& inputs);
 
-/// Carries out the calls, one for each rank; returns what went wrong, or nothing.
+/// Carries out the calls, one for each rank that is here; returns what went wrong, or nothing.
 using Execute = std::function<std::string(const std::vector<Call>& calls)>;
 
-/// Runs the case with inputs from the seed and compares what comes out, at all ranks or `only` at
-/// one; returns what went wrong, or nothing.
+/// Whether a rank's result is compared.
+using Counts = std::function<bool(int rank)>;
+
+/// Runs the case with inputs from the seed and compares what comes out, at the ranks that count;
+/// returns what went wrong, or nothing.
+[[nodiscard]] std::string run(const TestCase& test, std::uint64_t seed, const Execute& execute,
+                              const Counts& counts);
+/// The same, at all ranks, or `only` at the one that is here.
 [[nodiscard]] std::string run(const TestCase& test, std::uint64_t seed, const Execute& execute,
                               int only = -1);
 
@@ -141,5 +148,7 @@ using Execute = std::function<std::string(const std::vector<Call>& calls)>;
 /// x → a·x + b over 32 bits, packed into 64: composing such functions is associative and not
 /// commutative.
 [[nodiscard]] Reduction composition();
+/// The sum of two numbers of 32 bits, packed into 64, as a function: the order does not matter.
+[[nodiscard]] Reduction addition();
 
 }  // namespace muster::comm::collective

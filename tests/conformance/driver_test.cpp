@@ -33,6 +33,7 @@ std::vector<Case> cases() {
   result.push_back({"zmq_curve", {.driver = "zmq", .secret = "a secret that both know"}});
   if (!ucx) return result;
   result.push_back({"ucx_tcp", {.driver = "ucx", .options = {{"ucx.transports", "tcp"}}}});
+  result.push_back({"ucx_posix", {.driver = "ucx", .options = {{"ucx.transports", "posix,tcp"}}}});
   result.push_back({"ucx_secret", {.driver = "ucx", .secret = "a secret that both know"}});
   return result;
 }

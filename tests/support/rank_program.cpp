@@ -1,19 +1,22 @@
-// A rank of a group, for tests that trouble its host: adds up ones until told by an error that a
-// rank is lost, then shrinks and goes on. Every line it prints is one thing that happened.
+// A rank of a group, for tests that trouble its host: calls an operation again and again until told
+// by an error that a rank is lost, then shrinks and goes on. Every item of every call is compared;
+// one that is wrong ends the program. Every line it prints is one thing that happened.
 //
-// usage: muster_rank KEY=VALUE… with discovery, size, rank, lease_ms, calls (0: for ever), count
+// usage: muster_rank KEY=VALUE… with discovery, driver, size, rank, lease_ms, operation, count,
+//        calls (0: for ever)
 
 #include <chrono>
 #include <iostream>
 #include <map>
+#include <stdexcept>
 #include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "muster/comm/collective/group.h"
 #include "muster/comm/errc.h"
+#include "tests/integration/collective/checked_calls.h"
 
 using namespace muster;
 using namespace muster::comm;
@@ -28,31 +31,49 @@ std::string kind_of(const Error& error) {
   return "error";
 }
 
-int work(Group group, long calls, std::size_t count) {
+collective::Operation operation_of(const std::string& text) {
+  for (const collective::Operation operation : collective::kOperations)
+    if (collective::name(operation) == text) return operation;
+  throw std::invalid_argument("no operation " + text);
+}
+
+// As time.monotonic() of Python, in milliseconds.
+long clock_ms() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::milliseconds(1);
+}
+
+struct Work {
+  collective::Operation operation;
+  Form form;
+  long calls;
+};
+
+/// Calls until it is enough, or an error.
+Result<void> call(Group& group, const Work& work) {
+  CheckedCalls calls(group, work.operation, work.form);
+  for (long i = 0; work.calls == 0 || i < work.calls; ++i) {
+    if (auto ok = calls.next(); !ok) return ok;
+    if (i % 20 == 0) say(fmt::format("call {} of {} right", i, group.size()));
+  }
+  // Nobody leaves while another still needs it.
+  return group.barrier();
+}
+
+int run(Group group, const Work& work) {
   say(fmt::format("joined rank {} of {}", group.rank(), group.size()));
-  std::vector<int> ones(count);
-  for (long i = 0; calls == 0 || i < calls; ++i) {
-    ones.assign(count, 1);
-    const auto result = group.allreduce(ones);
-    if (result) {
-      const bool right = ones.front() == group.size() && ones.back() == group.size();
-      if (!right || i % 100 == 0)
-        say(fmt::format("call {} of {} {}", i, group.size(), right ? "right" : "WRONG"));
-      continue;
-    }
-    say(fmt::format("{}: {}", kind_of(result.error()), result.error().message()));
+  while (true) {
+    const auto result = call(group, work);
+    if (result) break;
+    say(fmt::format("{} at {}: {}", kind_of(result.error()), clock_ms(), result.error().message()));
     auto shrunk = group.shrink(std::chrono::seconds(20));
     if (!shrunk) {
       say(fmt::format("no shrink, {}: {}", kind_of(shrunk.error()), shrunk.error().message()));
       return 3;
     }
-    say(fmt::format("shrunk to {}, without {}", shrunk->group.size(),
-                    fmt::join(shrunk->lost, " ")));
+    say(fmt::format("shrunk to {}, without {}, after {} calls", shrunk->group.size(),
+                    fmt::join(shrunk->lost, " "), shrunk->finished));
     group = std::move(shrunk->group);
-    i = -1;
   }
-  // Nobody leaves while another still needs it.
-  static_cast<void>(group.barrier());
   say("done");
   return 0;
 }
@@ -74,6 +95,7 @@ int main(int argc, char** argv) {
   options.size = static_cast<int>(number("size", 1));
   options.rank = static_cast<int>(number("rank", 0));
   options.discovery = words["discovery"];
+  if (words.contains("driver")) options.driver = words["driver"];
   options.lease = std::chrono::milliseconds(number("lease_ms", 3000));
   options.join_timeout = std::chrono::seconds(30);
   auto group = Group::join(options);
@@ -81,6 +103,7 @@ int main(int argc, char** argv) {
     say(group.error().message());
     return 1;
   }
-  return work(*std::move(group), number("calls", 0),
-              static_cast<std::size_t>(number("count", 1000)));
+  const Form form{"", static_cast<std::size_t>(number("count", 1000))};
+  const std::string operation = words.contains("operation") ? words["operation"] : "allreduce";
+  return run(*std::move(group), {operation_of(operation), form, number("calls", 0)});
 }

@@ -50,6 +50,8 @@ class Group:
     anything with the buffer protocol or DLPack in the memory of the processor. They are used where
     they lie, so they must be contiguous (C order). Without ``out`` a new array is returned; ``out``
     may be ``data`` itself, and then the call works in place. Every operation returns ``out``.
+    Between ranks, and between ``data`` and ``out``, the number of items and the dtype must agree;
+    the shape need not: items count in C order, so (2, 3) fits (3, 2).
 
     **Reductions.** ``op`` is "sum", "prod", "min", "max", "mean", "and", "or", "xor", or a function
     of two one-dimensional arrays that returns their combination, item by item; with
@@ -61,8 +63,9 @@ class Group:
     **Failure.** When a rank is lost, every call that is under way raises ``RankLostError``, and so
     does every later one, until :meth:`shrink` makes a group of those that are left.
 
-    **Time.** ``timeout`` is in seconds. When it passes, ``OperationTimeoutError`` is raised and the
-    call is given up, which ends the group for all ranks.
+    **Time.** ``timeout`` is in seconds from the start of the call. When it passes, the call raises
+    ``OperationTimeoutError`` and is given up, which ends the group for all ranks; a call that was
+    started, also when nobody waits for it. A receive is given up without harm.
 
     Thread-safe. The operations whose names begin with ``i`` start a call and return a
     :class:`Handle`. Waiting releases the GIL. Inherited through ``fork``, every call raises
@@ -116,32 +119,54 @@ class Group:
         """
         _check(name, size, rank)
         follow_level()
-        return cls(
-            NativeGroup.join(
-                {
-                    "name": name,
-                    "size": size,
-                    "rank": rank,
-                    "member": member,
-                    "discovery": discovery,
-                    "driver": driver,
-                    "driver_options": {k: str(v) for k, v in (driver_options or {}).items()},
-                    "secret": secret,
-                    "insecure": insecure,
-                    "join_timeout": _options.seconds("join_timeout", join_timeout),
-                    "lease": _options.seconds("lease", lease),
-                    "plane": plane,
-                    "minority_may_shrink": minority_may_shrink,
-                }
-            )
+        options = _join_options(
+            member,
+            discovery,
+            driver,
+            driver_options,
+            secret,
+            insecure,
+            join_timeout,
+            lease,
+            plane,
+            minority_may_shrink,
         )
+        return cls(NativeGroup.join(name, size, rank, options))
 
     @classmethod
-    def from_environment(cls) -> Group:
-        """What a launcher such as ``muster run`` set: MUSTER_RANK, MUSTER_SIZE, MUSTER_GROUP and
-        MUSTER_DISCOVERY. Without any of them, a group of one."""
+    def from_environment(
+        cls,
+        *,
+        member: str = "",
+        discovery: str = "",
+        driver: str = "auto",
+        driver_options: Mapping[str, Any] | None = None,
+        secret: str = "",
+        insecure: bool = False,
+        join_timeout: float = 100,
+        lease: float = 3,
+        plane: str = "auto",
+        minority_may_shrink: bool = False,
+    ) -> Group:
+        """What a launcher such as ``muster run`` set: MUSTER_RANK, MUSTER_SIZE and MUSTER_GROUP.
+        Without them, a group of one.
+
+        The arguments are those of :meth:`join`; MUSTER_DISCOVERY comes before ``discovery``.
+        """
         follow_level()
-        return cls(NativeGroup.from_environment())
+        options = _join_options(
+            member,
+            discovery,
+            driver,
+            driver_options,
+            secret,
+            insecure,
+            join_timeout,
+            lease,
+            plane,
+            minority_may_shrink,
+        )
+        return cls(NativeGroup.from_environment(options))
 
     @classmethod
     def from_proxy(
@@ -656,6 +681,32 @@ def _call(
         "root": root,
         "counts": counts,
         "receive_counts": receive_counts,
+    }
+
+
+def _join_options(
+    member: str,
+    discovery: str,
+    driver: str,
+    driver_options: Mapping[str, Any] | None,
+    secret: str,
+    insecure: bool,
+    join_timeout: float,
+    lease: float,
+    plane: str,
+    minority_may_shrink: bool,
+) -> dict[str, Any]:
+    return {
+        "member": member,
+        "discovery": discovery,
+        "driver": driver,
+        "driver_options": {k: str(v) for k, v in (driver_options or {}).items()},
+        "secret": secret,
+        "insecure": insecure,
+        "join_timeout": _options.seconds("join_timeout", join_timeout),
+        "lease": _options.seconds("lease", lease),
+        "plane": plane,
+        "minority_may_shrink": minority_may_shrink,
     }
 
 

@@ -36,7 +36,7 @@ def run_ranks(name):
     are to die are not waited for."""
     children = []
 
-    def run(function, size, *arguments, plane="auto", dies=()):
+    def run(function, size, *arguments, plane="auto", dies=(), patience=ranks.PATIENCE):
         context = multiprocessing.get_context("spawn")
         results = context.Queue()
         for rank in range(size):
@@ -47,7 +47,7 @@ def run_ranks(name):
         by_rank = {}
         while len(by_rank) < size - len(dies):
             try:
-                rank, result = results.get(timeout=ranks.PATIENCE)
+                rank, result = results.get(timeout=patience)
             except queues.Empty:
                 pytest.fail(f"only the ranks {sorted(by_rank)} of {size} answered")
             by_rank[rank] = result

@@ -52,6 +52,35 @@ def test_dlpack_is_enough_and_nothing_is_copied(alone):
     assert out.tolist() == [0, 1, 2]
 
 
+def read_only(values):
+    values.flags.writeable = False
+    return values
+
+
+def test_memory_that_a_producer_calls_read_only_is_read(alone):
+    data = Tensor(read_only(np.arange(3.0)))
+    assert alone.allreduce(data).tolist() == [0, 1, 2]
+    assert alone.broadcast(data) is data
+
+
+def test_memory_that_a_producer_calls_read_only_is_not_written(alone):
+    out = Tensor(read_only(np.zeros(3)))
+    with pytest.raises(ValueError, match="out is read-only, and the result has to go there"):
+        alone.allreduce(np.ones(3), out=out)
+    assert out.values.tolist() == [0, 0, 0]
+
+
+def test_a_producer_that_cannot_say_that_its_memory_is_read_only_is_quoted(alone):
+    class Old(Tensor):
+        """Of the time before DLPack 1.0."""
+
+        def __dlpack__(self):
+            return self.values.__dlpack__()
+
+    with pytest.raises(TypeError, match="through DLPack: Cannot export readonly array"):
+        alone.allreduce(Old(read_only(np.zeros(3))))
+
+
 def test_a_producer_that_refuses_is_quoted(alone):
     class Refuses(Tensor):
         def __dlpack__(self, **options):

@@ -12,12 +12,14 @@ import numpy as np
 from muster.collective import Group, RankLostError
 
 PATIENCE = 30.0  # seconds; a test that waits so long has failed
+LEASE = 15.0  # whoever is starved of processor time is not lost
 
 
 def run(function, rank, size, name, queue, plane, arguments):
     """The main function of a process: joins, calls, and reports."""
     try:
-        with Group.join(name, size, rank=rank, plane=plane, join_timeout=PATIENCE) as group:
+        options = {"rank": rank, "plane": plane, "join_timeout": PATIENCE, "lease": LEASE}
+        with Group.join(name, size, **options) as group:
             queue.put((rank, function(group, *arguments)))
     except Exception:
         queue.put((rank, traceback.format_exc()))

@@ -1,7 +1,13 @@
 #include "muster/cli/collectives.h"
 
+#include <cstdlib>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "muster/cli/cli_testing.h"
+#include "tests/support/temp_dir.h"
 
 namespace muster::cli {
 namespace {
@@ -9,6 +15,7 @@ namespace {
 using comm::collective::ChoiceTable;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Collectives, TextHasALinePerChoice) {
   const std::string text = collectives_text(ChoiceTable::builtin(), false);
@@ -29,6 +36,43 @@ TEST(Collectives, ShowsWhatWasOverridden) {
   ASSERT_TRUE(table);
   EXPECT_THAT(collectives_markdown(*table),
               HasSubstr("| `allreduce` | flat | 0- | `rabenseifner` |"));
+}
+
+class CollectivesOverride : public testing::Test {
+ protected:
+  static Outcome run_under(const std::string& value) {
+    ::setenv("MUSTER_COLLECTIVES", value.c_str(), 1);
+    Outcome outcome = run_with({"collectives"});
+    ::unsetenv("MUSTER_COLLECTIVES");
+    return outcome;
+  }
+
+  static void expect_override(const Outcome& outcome) {
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, ContainsRegex("allreduce +flat +0-4k +recursive_doubling"));
+    EXPECT_THAT(outcome.out, ContainsRegex("allreduce +flat +4k- +ring"));
+    EXPECT_THAT(outcome.out, Not(ContainsRegex("allreduce +flat +.*rabenseifner")));
+    EXPECT_THAT(outcome.out, ContainsRegex("allreduce +mixed +0- +two_level"));
+  }
+};
+
+TEST_F(CollectivesOverride, IsShownWhenAVariableHoldsIt) {
+  expect_override(run_under("allreduce/flat:4k-:ring"));
+}
+
+TEST_F(CollectivesOverride, IsShownWhenAFileHoldsIt) {
+  const test::TempDir folder;
+  const std::string path = (folder.path() / "choices").string();
+  std::ofstream(path) << "# rings for all that is large\nallreduce/flat:4k-:ring\n";
+  expect_override(run_under("@" + path));
+}
+
+TEST_F(CollectivesOverride, SaysWhereItIsWrong) {
+  const Outcome outcome = run_under("allreduce:4k-:rings");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("MUSTER_COLLECTIVES: at position 15"));
+  EXPECT_THAT(outcome.err, HasSubstr("perhaps 'ring' is meant"));
+  EXPECT_THAT(run_under("@/no/such/file").err, HasSubstr("cannot read the file '/no/such/file'"));
 }
 
 }  // namespace

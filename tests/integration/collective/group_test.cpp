@@ -1,5 +1,6 @@
 #include "muster/comm/collective/group.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <future>
 #include <optional>
@@ -92,6 +93,24 @@ TEST_P(GroupOn, SplitsByColor) {
     require(half->allreduce(sum));
     EXPECT_EQ(sum[0], rank % 2 == 0 ? 2 : 4);
     require(group.barrier());
+  });
+}
+
+TEST_P(GroupOn, ARankWithoutAColorGetsAGroupOfItsOwn) {
+  as_threads(4, [&](int rank) {
+    Group group = join_or_throw(options(4, rank));
+    // Two of them, and with different ones: they are not a group together.
+    auto part = group.split(rank < 2 ? -1 - rank : 5);
+    ASSERT_TRUE(part) << part.error().message();
+    EXPECT_EQ(part->size(), rank < 2 ? 1 : 2);
+    EXPECT_EQ(part->rank(), rank == 3 ? 1 : 0);
+    std::vector<int> sum{rank};
+    require(part->allreduce(sum, {}, {.timeout = std::chrono::seconds(30)}));
+    EXPECT_EQ(sum[0], rank < 2 ? rank : 5);
+    auto same = group.split(rank < 2 ? -1 : 5);
+    ASSERT_TRUE(same) << same.error().message();
+    EXPECT_EQ(same->size(), rank < 2 ? 1 : 2);
+    require(group.barrier({.timeout = std::chrono::seconds(30)}));
   });
 }
 
@@ -372,6 +391,35 @@ TEST(Group, IsMadeFromAProxyAndItsPeers) {
   });
 }
 
+TEST(Group, IsMadeOfPeersOfSomeTypesOnly) {
+  const Meeting meeting;
+  std::promise<void> made;
+  const auto over = made.get_future().share();
+  std::atomic<int> left = 3;
+  as_threads(4, [&](int member) {
+    ProxyOptions options;
+    options.group = "party";
+    options.type = member == 0 ? "learner" : member == 3 ? "viewer" : "actor";
+    options.name = "member" + std::to_string(member);
+    options.expected_peers = {{"learner", 1}, {"actor", 2}, {"viewer", 1}};
+    if (--options.expected_peers[options.type] == 0) options.expected_peers.erase(options.type);
+    options.discovery = meeting.options(1, 0).discovery;
+    auto proxy = Proxy::join(options);
+    ASSERT_TRUE(proxy) << proxy.error().message();
+    // Its proxy stays, so that it could be counted.
+    if (member == 3) return static_cast<void>(over.wait_for(std::chrono::seconds(60)));
+    FromProxyOptions wanted;
+    wanted.types = {"learner", "actor"};
+    wanted.join_timeout = std::chrono::seconds(40);
+    auto group = Group::from(*proxy, wanted);
+    if (--left == 0) made.set_value();
+    ASSERT_TRUE(group) << group.error().message();
+    EXPECT_EQ(group->size(), 3);
+    EXPECT_THAT(group->members(), ElementsAre("member0", "member1", "member2"));
+    require(group->barrier({.timeout = std::chrono::seconds(30)}));
+  });
+}
+
 TEST(Group, OfOneNeedsNobody) {
   ::unsetenv("MUSTER_SIZE");
   ::unsetenv("MUSTER_RANK");
@@ -414,6 +462,21 @@ TEST(Group, SaysWhatIsWrongWithTheEnvironment) {
   for (const char* name : {"MUSTER_SIZE", "MUSTER_RANK", "MUSTER_GROUP"}) ::unsetenv(name);
 }
 
+TEST(Group, TakesWhatTheEnvironmentDoesNotSayFromItsOptions) {
+  const Meeting meeting;
+  ::setenv("MUSTER_SIZE", "1", 1);
+  ::setenv("MUSTER_RANK", "0", 1);
+  ::setenv("MUSTER_GROUP", "from the launcher", 1);
+  GroupOptions options = meeting.options(7, 3);
+  options.member = "somebody";
+  auto group = Group::from_environment(options);
+  for (const char* name : {"MUSTER_SIZE", "MUSTER_RANK", "MUSTER_GROUP"}) ::unsetenv(name);
+  ASSERT_TRUE(group) << group.error().message();
+  EXPECT_EQ(group->name(), "from the launcher");
+  EXPECT_EQ(group->rank(), 0);
+  EXPECT_THAT(group->members(), ElementsAre("somebody"));
+}
+
 TEST(Group, RefusesWrongUseBeforeAnythingIsSent) {
   auto group = Group::from_environment();
   ASSERT_TRUE(group);
@@ -428,11 +491,7 @@ TEST(Group, RefusesWrongUseBeforeAnythingIsSent) {
   EXPECT_THROW(static_cast<void>(Group::join({})), std::invalid_argument);
 }
 
-INSTANTIATE_TEST_SUITE_P(Planes, GroupOn,
-                         testing::Values(Case{Plane::shared, "auto"}, Case{Plane::network, "auto"},
-                                         Case{Plane::network, "shm"}, Case{Plane::network, "zmq"},
-                                         Case{Plane::network, "ucx"}),
-                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Planes, GroupOn, kEveryPlane, testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace muster::comm

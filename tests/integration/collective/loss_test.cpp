@@ -1,194 +1,216 @@
 #include <atomic>
+#include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <random>
-#include <unistd.h>
+#include <set>
+#include <thread>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "muster/comm/collective/group.h"
-#include "muster/comm/errc.h"
+#include "tests/integration/collective/checked_calls.h"
+#include "tests/integration/collective/demand.h"
+#include "tests/integration/collective/forms.h"
+#include "tests/integration/collective/group_memory.h"
 #include "tests/integration/collective/ranks.h"
+#include "tests/integration/collective/survivor.h"
 #include "tests/support/child.h"
 #include "tests/support/seed.h"
+#include "tests/support/shared_value.h"
 #include "tests/support/soak.h"
+
+// Ranks are killed in the midst of calls.
 
 namespace muster::comm {
 namespace {
 
 using collective::Operation;
 
-/// What a rank that is a process of its own checks: the first thing that is wrong ends it.
-void demand(bool holds, const std::string& what) {
-  if (holds) return;
-  std::cerr << "process " << ::getpid() << ": " << what << std::endl;
-  ::_exit(1);
-}
+/// A row of calls in the midst of which one rank is killed.
+struct Row {
+  Operation operation;
+  Form form;
+  int size;
+  int victim;
 
-template <class T>
-T demand(Result<T> result, const std::string& what) {
-  demand(result.has_value(), what + (result ? "" : ": " + result.error().message()));
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
+  [[nodiscard]] int calls() const { return form.name == "long" ? 1 : 3; }
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{} {} of {} ranks, rank {} is killed", form.name,
+                       collective::name(operation), size, victim);
+  }
+};
 
-/// One call of every operation, large enough for several steps.
-Result<void> call_any(Group& group, Operation operation, std::size_t count, std::vector<int>& input,
-                      std::vector<int>& output) {
-  collective::Call call;
-  call.operation = operation;
-  call.element = Element::i32;
-  call.count = count;
-  call.root = 1;
-  input.assign(call.count * static_cast<std::size_t>(group.size()), group.rank() + 1);
-  output.assign(input.size(), 0);
-  call.input = reinterpret_cast<const std::byte*>(input.data());
-  call.output = reinterpret_cast<std::byte*>(output.data());
-  return group.run(call);
-}
+/// When the victim is killed: when it comes to a step, before it tells the others, or some time
+/// after that, when they may be busy with what it told.
+struct Moment {
+  int step = 1;
+  std::chrono::microseconds late{0};
 
-/// What every survivor does: calls until a call fails, looks at the error, shrinks and goes on.
-void survive(Group group, Operation operation, std::size_t count, int victim) {
-  std::vector<int> input;
-  std::vector<int> output;
-  Result<void> result;
-  for (int i = 0; i < 10'000 && result; ++i)
-    result = call_any(group, operation, count, input, output);
-  demand(!result, "no call failed");
-  demand(result.error().is(Errc::rank_lost), "another error: " + result.error().message());
-  const std::string named = "rank " + std::to_string(victim);
-  demand(result.error().message().find(named) != std::string::npos,
-         "the error does not name the rank: " + result.error().message());
-  const auto again = group.barrier();
-  demand(!again && again.error().message() == result.error().message(),
-         "a later call does not fail alike: " + (again ? "" : again.error().message()));
-  auto shrunk = demand(group.shrink(), "shrink");
-  demand(shrunk.lost == std::vector<int>{victim},
-         fmt::format("lost are {}", fmt::join(shrunk.lost, ", ")));
-  demand(shrunk.group.size() == group.size() - 1, "the new group has another size");
-  std::vector<int> one{1};
-  demand(shrunk.group.allreduce(one), "allreduce after shrink");
-  demand(one[0] == shrunk.group.size(), "a wrong sum after shrink");
-  demand(shrunk.group.barrier(), "barrier after shrink");
+  [[nodiscard]] std::string text() const {
+    return fmt::format("at step {}, {} µs late", step, late.count());
+  }
+};
+
+/// Kills its own process, the victim.
+class Executioner {
+ public:
+  Executioner(const Moment& moment, LossBoard& board)
+      : board_(board), left_(moment.step), late_(moment.late) {}
+
+  std::atomic<bool> in_danger{false};
+
+  void at_step() {
+    if (!in_danger || --left_ != 0) return;
+    called_ = true;
+    if (late_.count() == 0) kill();
+    thread_ = std::jthread([this] {
+      const auto until = std::chrono::steady_clock::now() + late_;
+      while (std::chrono::steady_clock::now() < until) continue;
+      kill();
+    });
+  }
+  /// Comes back only when nobody will be killed.
+  void meet() const {
+    while (called_) std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+
+ private:
+  void kill() {
+    board_.note_fall();
+    ::raise(SIGKILL);
+  }
+
+  LossBoard& board_;
+  std::atomic<int> left_;
+  std::chrono::microseconds late_;
+  std::atomic<bool> called_{false};
+  std::jthread thread_;
+};
+
+/// Makes the calls, and a barrier before and after them. The first error ends it. Counts those that
+/// returned ok.
+Result<void> make_calls(Group& group, const Row& row, Executioner& executioner,
+                        std::uint64_t& finished) {
+  if (auto ok = group.barrier(); !ok) return ok;
+  ++finished;
+  CheckedCalls calls(group, row.operation, row.form);
+  for (int i = 0; i < row.form.warm_up + row.calls(); ++i) {
+    executioner.in_danger = i >= row.form.warm_up;
+    if (auto ok = calls.next(); !ok) return ok;
+    ++finished;
+  }
+  executioner.in_danger = false;
+  executioner.meet();
+  if (auto ok = group.barrier(); !ok) return ok;
+  ++finished;
+  return {};
 }
 
 class LossOn : public OnPlanes {
  protected:
-  /// Kills the victim when it has come to its n-th step, in the midst of a row of calls.
-  void kill_at(Operation operation, std::size_t count, int size, int victim, int step) const {
+  /// False when the victim has fewer steps.
+  bool kill_at(const Row& row, const Moment& moment) const {
+    const test::SharedValue<LossBoard> board;
     std::vector<std::unique_ptr<test::Child>> children;
-    for (int rank = 0; rank < size; ++rank) {
-      children.push_back(std::make_unique<test::Child>([&, rank] {
-        try {
-          GroupOptions mine = options(size, rank);
-          const auto armed = std::make_shared<std::atomic<bool>>(false);
-          if (rank == victim) {
-            mine.at_step = [armed, left = step]() mutable {
-              if (*armed && --left == 0) ::raise(SIGKILL);
-            };
-          }
-          Group group = join_or_throw(std::move(mine));
-          // Where the victim comes out of it, all are in; the others may be still in it when it
-          // dies.
-          const auto first = group.barrier();
-          demand(first || rank != victim, "the first barrier");
-          *armed = true;
-          survive(std::move(group), operation, count, victim);
-        } catch (const std::exception& problem) {
-          demand(false, problem.what());
-        }
-        ::_exit(0);
-      }));
+    for (int rank = 0; rank < row.size; ++rank)
+      children.push_back(std::make_unique<test::Child>(
+          [&, rank] { as_process([&] { run_rank(row, moment, rank, *board); }); }));
+    const int fate = children[static_cast<std::size_t>(row.victim)]->wait();
+    EXPECT_TRUE(fate == 0 || fate == -SIGKILL) << row.text() << " " << moment.text();
+    for (int rank = 0; rank < row.size; ++rank) {
+      if (rank == row.victim) continue;
+      EXPECT_EQ(children[static_cast<std::size_t>(rank)]->wait(), 0)
+          << "rank " << rank << ", " << row.text() << " " << moment.text();
     }
-    for (int rank = 0; rank < size; ++rank) {
-      const int status = children[static_cast<std::size_t>(rank)]->wait();
-      EXPECT_EQ(status, rank == victim ? -SIGKILL : 0)
-          << "rank " << rank << ", " << name(operation) << ", " << size << " ranks, rank " << victim
-          << " killed at step " << step;
+    return fate != 0;
+  }
+
+  /// All that there are for some sizes.
+  static std::vector<Row> rows(std::initializer_list<int> sizes) {
+    std::vector<Row> all;
+    for (const int size : sizes)
+      for (const Operation operation : collective::kOperations)
+        for (const Form& form : forms_of(operation, GetParam().plane, size))
+          for (int victim = 0; victim < size; ++victim)
+            all.push_back({operation, form, size, victim});
+    return all;
+  }
+
+ private:
+  void run_rank(const Row& row, const Moment& moment, int rank, LossBoard& board) const {
+    set_environment(row.form);
+    GroupOptions mine = options(row.size, rank);
+    const auto executioner = std::make_shared<Executioner>(moment, board);
+    if (rank == row.victim) mine.at_step = [executioner] { executioner->at_step(); };
+    Group group = join_or_throw(std::move(mine));
+    std::uint64_t finished = 0;
+    const auto result = make_calls(group, row, *executioner, finished);
+    if (result) {
+      demand(board.fell == 0, "no call failed");
+      return end_with(std::move(group));
     }
+    board.note_error(rank);
+    check_loss(group, result.error(), row.victim);
+    check_agreement(group, row.victim);
+    Group left = go_on(std::move(group), {row.victim}, finished);
+    {
+      CheckedCalls calls(left, row.operation, row.form, 100);
+      demand(calls.next(), "a call after shrink");
+    }
+    end_with(std::move(left));
   }
 };
 
-TEST_P(LossOn, ARankThatIsKilledIsNamedAndTheOthersGoOn) {
+/// Up to as long as a large call takes.
+std::chrono::microseconds some_time(std::mt19937_64& random) {
+  return std::chrono::microseconds(1 + random() % (std::uint64_t{1} << random() % 11));
+}
+
+TEST_P(LossOn, WhatReturnsIsRightWhoeverIsKilledAndWhenever) {
   std::mt19937_64 random(test_seed());
-  // Each operation twice: through staging, and straight out of the other process.
-  test::Sample sample(2 * collective::kOperations.size());
-  for (std::size_t i = 0; sample.more(); ++i) {
-    const Operation operation = collective::kOperations[i / 2 % collective::kOperations.size()];
+  // Every operation in every form, with one victim at several moments.
+  for (const Operation operation : collective::kOperations) {
     const int size = 2 + static_cast<int>(random() % 3);
-    const int victim = static_cast<int>(random() % static_cast<unsigned>(size));
-    const int step = 1 + static_cast<int>(random() % 40);
-    kill_at(operation, i % 2 == 0 ? 12'000 : 30'000, size, victim, step);
+    for (const Form& form : forms_of(operation, GetParam().plane, size)) {
+      const int victim = static_cast<int>(random() % static_cast<unsigned>(size));
+      const Row row{operation, form, size, victim};
+      Moment moment{1 + static_cast<int>(random() % 12)};
+      for (; !kill_at(row, moment); moment.step /= 2)
+        ASSERT_GT(moment.step, 1) << row.text() << ": it has no steps";
+      // What is lent, or lies in the arena, others read after they were told.
+      const int read_later = form.name == "lent" ? 2 : form.arena ? 1 : 0;
+      for (int late = read_later; late > 0 && !HasFailure(); --late) {
+        moment.late = some_time(random);
+        kill_at(row, moment);
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(LossOn, EveryStepOfEveryOperation) {
+  const std::vector<Row> all = GetParam().plane == Plane::shared ? rows({2, 3}) : rows({3, 4});
+  const std::uint64_t seed = test_seed();
+  std::mt19937_64 random(seed);
+  const test::Slice slice(all.size(), seed);
+  if (!test::soaks()) GTEST_SKIP() << "for scripts/soak";
+  for (std::size_t i = slice.begin(); i < slice.end(); ++i) {
+    int step = 1;
+    while (kill_at(all[i], {step}) && !HasFailure()) {
+      kill_at(all[i], {step, some_time(random)});
+      ++step;
+    }
+    std::cout << all[i].text() << ": " << step - 1 << " steps" << std::endl;
+    ASSERT_GT(step, 1) << all[i].text() << ": it has no steps";
     if (HasFailure()) return;
   }
 }
 
-TEST_P(LossOn, ARankThatIsPausedIsExpelledAndLearnsIt) {
-  constexpr int kSize = 3;
-  const test::Milestone joined;
-  const test::Milestone expelled;
-  const test::Milestone told;
-  const auto lease = [&](int rank) {
-    GroupOptions mine = options(kSize, rank);
-    mine.lease = std::chrono::milliseconds(700);
-    return mine;
-  };
-  test::Child victim([&] {
-    try {
-      Group group = join_or_throw(lease(2));
-      demand(group.barrier(), "first barrier");
-      std::vector<int> one{1};
-      Result<void> result = group.allreduce(one);
-      joined.reach();  // all have left the barrier
-      while (result) result = group.allreduce(one);
-      demand(result.error().is(Errc::expelled), "another error: " + result.error().message());
-      told.reach();
-      demand(!group.shrink(std::chrono::seconds(5)), "it may shrink");
-    } catch (const std::exception& problem) {
-      demand(false, problem.what());
-    }
-    ::_exit(0);
-  });
-  std::vector<std::unique_ptr<test::Child>> others;
-  for (int rank = 0; rank < 2; ++rank) {
-    others.push_back(std::make_unique<test::Child>([&, rank] {
-      try {
-        Group group = join_or_throw(lease(rank));
-        demand(group.barrier(), "first barrier");
-        std::vector<int> one{1};
-        Result<void> result;
-        while (result) result = group.allreduce(one);
-        demand(result.error().is(Errc::rank_lost), "another error: " + result.error().message());
-        demand(result.error().message().find("rank 2") != std::string::npos,
-               "the error does not name the rank: " + result.error().message());
-        auto shrunk = demand(group.shrink(), "shrink");
-        demand(shrunk.group.size() == 2, "the new group has another size");
-        demand(shrunk.group.barrier(), "barrier after shrink");
-        for (int i = 0; i < 100; ++i) demand(shrunk.group.allreduce(one), "allreduce after shrink");
-        if (rank == 0) {
-          expelled.reach();
-          demand(told.wait(), "the rank that was paused did not learn it");
-        }
-        demand(shrunk.group.barrier(), "the last barrier");
-      } catch (const std::exception& problem) {
-        demand(false, problem.what());
-      }
-      ::_exit(0);
-    }));
-  }
-  ASSERT_TRUE(joined.wait());
-  victim.signal(SIGSTOP);
-  ASSERT_TRUE(expelled.wait());
-  victim.signal(SIGCONT);
-  for (const auto& child : others) EXPECT_EQ(child->wait(), 0);
-  EXPECT_EQ(victim.wait(), 0);
-}
-
-TEST_P(LossOn, NothingIsLeftBehind) {
+TEST_P(LossOn, NothingIsLeftInTheFileSystem) {
   const auto shared_files = [] {
     std::set<std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
@@ -197,13 +219,11 @@ TEST_P(LossOn, NothingIsLeftBehind) {
     return files;
   };
   const auto before = shared_files();
-  kill_at(Operation::allreduce, 30'000, 3, 1, 5);
+  kill_at({Operation::allreduce, {"allreduce", 30'000}, 3, 1}, {});
   EXPECT_EQ(shared_files(), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Planes, LossOn,
-                         testing::Values(Case{Plane::shared, "auto"}, Case{Plane::network, "shm"},
-                                         Case{Plane::network, "zmq"}, Case{Plane::network, "ucx"}),
+INSTANTIATE_TEST_SUITE_P(Planes, LossOn, testing::ValuesIn(kCases),
                          testing::PrintToStringParamName());
 
 }  // namespace

@@ -45,6 +45,12 @@ inline void PrintTo(const Case& test, std::ostream* out) {
   *out << (test.plane == Plane::shared ? "shared_" : "network_") << test.driver;
 }
 
+/// All there are on one host.
+inline const std::vector<Case> kCases{{Plane::shared, "auto"},
+                                      {Plane::network, "shm"},
+                                      {Plane::network, "zmq"},
+                                      {Plane::network, "ucx"}};
+
 class OnPlanes : public testing::TestWithParam<Case> {
  protected:
   GroupOptions options(int size, int rank) const {
@@ -57,14 +63,32 @@ class OnPlanes : public testing::TestWithParam<Case> {
   Meeting meeting_;
 };
 
+/// For INSTANTIATE_TEST_SUITE_P.
+inline const auto kEveryPlane = testing::Values(
+    Case{Plane::shared, "auto"}, Case{Plane::network, "auto"}, Case{Plane::network, "shm"},
+    Case{Plane::network, "zmq"}, Case{Plane::network, "ucx"});
+
 inline Group join_or_throw(GroupOptions options) {
   auto group = Group::join(std::move(options));
   if (!group) throw std::runtime_error(group.error().message());
   return *std::move(group);
 }
 
-inline void require(const Result<void>& result) {
+template <class T>
+void require(const Result<T>& result) {
   if (!result) throw std::runtime_error(result.error().message());
+}
+
+/// Tags have a channel in memory until there are none left; calls with this one go by messages
+/// after `use_up_channels`.
+inline constexpr int kTagWithoutChannel = 200;
+
+inline void use_up_channels(Group& group) {
+  constexpr int kTagsWithChannel = 15;
+  constexpr Duration kSoon = std::chrono::seconds(30);
+  for (int tag = 1; tag <= kTagsWithChannel; ++tag)
+    require(group.barrier({.tag = tag, .timeout = kSoon}));
+  require(group.agree(1, kSoon));  // all have done so
 }
 
 /// Runs a function as every rank, each in a thread of its own; what one throws is thrown again.

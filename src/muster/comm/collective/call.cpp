@@ -127,6 +127,11 @@ Blocks receive_blocks(const Call& call, int size) {
   return blocks(call, size);
 }
 
+bool all_know_counts(const Call& call) {
+  return !call.variable || call.operation == Operation::allgather ||
+         call.operation == Operation::reduce_scatter;
+}
+
 std::size_t total_bytes(const Call& call, int size) {
   switch (call.operation) {
     case Operation::barrier: return 0;
@@ -160,9 +165,7 @@ Signature signature(const Call& call) {
   if (is_reducing(call.operation)) result.reduction = call.reduction.kind;
   if (is_rooted(call.operation)) result.root = static_cast<std::int16_t>(call.root);
   result.variable = call.variable ? 1 : 0;
-  const bool all_know =
-      call.operation == Operation::allgather || call.operation == Operation::reduce_scatter;
-  result.count = !call.variable ? call.count : all_know ? hash_of(call.counts) : 0;
+  result.count = !call.variable ? call.count : all_know_counts(call) ? hash_of(call.counts) : 0;
   return result;
 }
 
@@ -191,11 +194,15 @@ std::string difference(int rank, const Signature& its, int other, const Signatur
   as_if.earlier = others.earlier;
   if (as_if == others && its != others)
     return fmt::format(
-        "before this {}, ranks {} and {} called different rooted operations, or with different "
-        "roots",
+        "before this {}, rank {} and rank {} called different rooted operations, or with "
+        "different roots, counts or types",
         describe(its), rank, other);
-  return fmt::format("rank {} calls {}, rank {} calls {}", rank, describe(its), other,
-                     describe(others));
+  const std::string mine = describe(its);
+  const std::string theirs = describe(others);
+  if (mine == theirs)
+    return fmt::format("rank {} and rank {} both call {}, but not with the same counts", rank,
+                       other, mine);
+  return fmt::format("rank {} calls {}, rank {} calls {}", rank, mine, other, theirs);
 }
 
 }  // namespace muster::comm::collective

@@ -104,6 +104,9 @@ class Blocks {
 /// The blocks of the output of all_to_all.
 [[nodiscard]] Blocks receive_blocks(const Call& call, int size);
 
+/// Whether every rank knows how many items each block has.
+[[nodiscard]] bool all_know_counts(const Call& call);
+
 /// Bytes of the whole operation as the choice of an algorithm sees it: the larger of a rank's two
 /// buffers, at the rank where it is largest.
 [[nodiscard]] std::size_t total_bytes(const Call& call, int size);
@@ -133,7 +136,8 @@ static_assert(sizeof(Signature) == 16);
 [[nodiscard]] std::uint16_t earlier_after(const Signature& signature);
 /// "allreduce of 1000 float32 by sum", "broadcast of 8 uint8 from rank 2".
 [[nodiscard]] std::string describe(const Signature& signature);
-/// "rank 1 calls barrier, rank 0 calls allreduce of 4 float32 by sum".
+/// "rank 1 calls barrier, rank 0 calls allreduce of 4 float32 by sum". Where both are the same,
+/// ranks disagree about counts that not all of them know.
 [[nodiscard]] std::string difference(int rank, const Signature& its, int other,
                                      const Signature& others);
 

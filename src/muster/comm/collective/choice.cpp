@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "muster/base/assert.h"
 
 namespace muster::comm::collective {
@@ -94,6 +96,22 @@ std::size_t ChoiceTable::end_of(std::size_t row) const {
   return last ? kNoEnd : rows_[row + 1].from;
 }
 
+std::uint64_t ChoiceTable::digest() const {
+  // FNV-1a, a line of text for each row that says something new.
+  std::uint64_t digest = 0xcbf2'9ce4'8422'2325;
+  const ChoiceRow* before = nullptr;
+  for (const ChoiceRow& row : rows_) {
+    const bool goes_on = before != nullptr && same_group(*before, row.operation, row.layout) &&
+                         before->algorithm == row.algorithm;
+    before = &row;
+    if (goes_on) continue;
+    for (const char c : fmt::format("{}/{}:{}:{}\n", collective::name(row.operation),
+                                    collective::name(row.layout), row.from, row.algorithm->name))
+      digest = (digest ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
+  }
+  return digest;
+}
+
 void ChoiceTable::assign(Operation operation, Layout layout, std::size_t from, std::size_t to,
                          const AlgorithmRow& algorithm) {
   std::vector<ChoiceRow> result;
@@ -120,10 +138,8 @@ void ChoiceTable::assign(Operation operation, Layout layout, std::size_t from, s
 
 const AlgorithmRow& ChoiceTable::choose(const Call& call, const Place& place) const {
   const Layout group = layout(place);
-  // Ranks may see different sizes of these, and must choose alike.
-  const bool sizes_agree = !call.variable || call.operation == Operation::allgather ||
-                           call.operation == Operation::reduce_scatter;
-  const std::size_t bytes = sizes_agree ? total_bytes(call, place.size) : 0;
+  // Ranks may see different sizes, and must choose alike.
+  const std::size_t bytes = all_know_counts(call) ? total_bytes(call, place.size) : 0;
   const AlgorithmRow* chosen = nullptr;
   for (const ChoiceRow& row : rows_)
     if (same_group(row, call.operation, group) && row.from <= bytes) chosen = row.algorithm;

@@ -51,6 +51,8 @@ class ChoiceTable {
 
   /// By operation, layout and bytes.
   [[nodiscard]] const std::vector<ChoiceRow>& rows() const { return rows_; }
+  /// Equal where everything is, on every host.
+  [[nodiscard]] std::uint64_t digest() const;
   /// Where a line ends, or the largest size when it is the last of its operation and layout.
   [[nodiscard]] std::size_t end_of(std::size_t row) const;
 

@@ -88,6 +88,16 @@ TEST(ChoiceTable, TakesOverridesForRangesOfBytes) {
   EXPECT_EQ(chosen(*table, call_of(Operation::broadcast, 0), place), "scatter_allgather");
 }
 
+TEST(ChoiceTable, HasTheSameDigestWhereItChoosesAlike) {
+  const auto digest = [](const char* text) { return ChoiceTable::parse(text).value().digest(); };
+  EXPECT_EQ(digest(""), ChoiceTable::builtin().digest());
+  EXPECT_EQ(digest("allreduce:*:ring"), digest("allreduce:4k-:ring allreduce:0-4k:ring"));
+  EXPECT_EQ(digest("barrier/flat:*:dissemination"), digest(""));
+  EXPECT_NE(digest("allreduce:*:ring"), digest(""));
+  EXPECT_NE(digest("allreduce:1k-:ring"), digest("allreduce:2k-:ring"));
+  EXPECT_NE(digest("allreduce/flat:*:ring"), digest("allreduce/mixed:*:ring"));
+}
+
 TEST(ChoiceTable, ReadsOverridesFromAFile) {
   const test::TempDir folder;
   const std::string path = folder.path() / "table";

@@ -25,6 +25,8 @@ constexpr const char* kData = "data";
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);
 // Waiting threads look again at least this often.
 constexpr Duration kLongestWait = std::chrono::milliseconds(20);
+// How often those that wait for long are asked whether they want to stop.
+constexpr Duration kAskEvery = std::chrono::milliseconds(100);
 // What a process sent before it ended arrives within this time.
 constexpr Duration kLastWords = std::chrono::milliseconds(30);
 // How long a crew that ends waits until its last control messages have room.
@@ -70,6 +72,7 @@ Result<std::shared_ptr<Crew>> Crew::join(const GroupOptions& options) {
 
 Crew::Crew(GroupOptions options, Proxy proxy, Interrupt interrupt)
     : options_(std::move(options)),
+      table_(ChoiceTable::from_environment()),
       self_(proxy.name().str()),
       proxy_(std::move(proxy)),
       outbox_([this](const std::string& member, const std::string& control) {
@@ -109,6 +112,7 @@ void Crew::send(const std::string& member, const nlohmann::json& control) {
 }
 
 Outbox::Attempt Crew::try_send(const std::string& member, const std::string& control) {
+  if (options_.at_step) options_.at_step();
   Message message;
   message.tag = kControl;
   message.destination = member;
@@ -158,6 +162,19 @@ Result<void> Crew::wait(Lock& lock, TimePoint deadline) {
   }
   if (ended_) return fail(*ended_);
   return {};
+}
+
+Result<void> Crew::wait(Lock& lock, TimePoint deadline, Deadline& ask_at) {
+  const TimePoint time = std::chrono::steady_clock::now();
+  if (!ask_at) ask_at = time + kAskEvery;
+  if (options_.interrupted && time >= *ask_at) {
+    lock.unlock();
+    const bool stop = options_.interrupted();
+    lock.lock();
+    if (stop) return fail(Errc::interrupted, fmt::format("'{}' was interrupted", self_));
+    ask_at = std::chrono::steady_clock::now() + kAskEvery;
+  }
+  return wait(lock, deadline);
 }
 
 bool Crew::take_messages(Lock& lock, Timeout timeout) {

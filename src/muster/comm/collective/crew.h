@@ -18,6 +18,7 @@
 
 #include "muster/base/clock.h"
 #include "muster/base/result.h"
+#include "muster/comm/collective/choice.h"
 #include "muster/comm/collective/options.h"
 #include "muster/comm/collective/outbox.h"
 #include "muster/comm/collective/roster.h"
@@ -63,6 +64,8 @@ class Crew {
 
   [[nodiscard]] const GroupOptions& options() const { return options_; }
   [[nodiscard]] const std::string& self() const { return self_; }
+  /// By MUSTER_COLLECTIVES as it was when the crew was joined.
+  [[nodiscard]] const Result<ChoiceTable>& table() const { return table_; }
   [[nodiscard]] std::mutex& mutex() { return mutex_; }
 
   // With the lock held:
@@ -95,6 +98,9 @@ class Crew {
 
   /// Lets messages in until something came, or the deadline. Unlocks meanwhile.
   Result<void> wait(Lock& lock, TimePoint deadline);
+  /// The same for a loop that may go on for long: ends with `Errc::interrupted` when the program
+  /// wants to stop. `ask_at` belongs to the loop: when it is asked next, nothing at first.
+  Result<void> wait(Lock& lock, TimePoint deadline, Deadline& ask_at);
   /// Wakes those that wait, to look again.
   void notify() { changed_.notify_all(); }
   /// There is something to carry on that nobody may be waiting for. Needs no lock.
@@ -129,6 +135,7 @@ class Crew {
   bool progress_in_memory();
 
   GroupOptions options_;
+  Result<ChoiceTable> table_;
   std::string self_;
   std::mutex mutex_;
   std::condition_variable changed_;

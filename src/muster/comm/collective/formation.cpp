@@ -19,9 +19,11 @@ using nlohmann::json;
 constexpr Duration kGreetAgain = std::chrono::milliseconds(200);
 
 json to_json(const Hello& hello) {
-  return {{"kind", "hello"},    {"life", hello.life},         {"size", hello.size},
-          {"rank", hello.rank}, {"epoch", hello.epoch},       {"host", hello.host},
-          {"pid", hello.pid},   {"pids", hello.pid_namespace}};
+  return {{"kind", "hello"},      {"life", hello.life},
+          {"size", hello.size},   {"rank", hello.rank},
+          {"epoch", hello.epoch}, {"host", hello.host},
+          {"pid", hello.pid},     {"pids", hello.pid_namespace},
+          {"table", hello.table}, {"problem", hello.table_problem}};
 }
 
 Hello hello_of(const json& control) {
@@ -33,6 +35,8 @@ Hello hello_of(const json& control) {
   hello.host = control.at("host").get<std::string>();
   hello.pid = control.at("pid").get<std::int64_t>();
   hello.pid_namespace = control.at("pids").get<std::string>();
+  hello.table = control.at("table").get<std::uint64_t>();
+  hello.table_problem = control.at("problem").get<std::string>();
   return hello;
 }
 
@@ -48,10 +52,16 @@ class Formation {
     own.host = host_id();
     own.pid = ::getpid();
     own.pid_namespace = pid_namespace();
+    if (const auto& table = crew.table()) {
+      own.table = table->digest();
+    } else {
+      own.table_problem = table.error().message();
+    }
   }
 
   Result<std::optional<Formed>> step() {
     listen();
+    if (refused_) return fail(*refused_);
     // Others may have gone on, and even left, by now.
     if (go_ && told_ && go_->digest == told_->digest && go_->from == told_->members.front())
       return Formed{*told_, go_->id, go_->epoch};
@@ -59,6 +69,10 @@ class Formation {
     auto roster = make_roster(crew_.options().name, options_.size, valid());
     if (!roster) return fail(roster.error());
     if (!*roster) return std::nullopt;
+    if (auto same = check_tables(crew_.options().name, **roster); !same) {
+      refuse(**roster, same.error());
+      return fail(same.error());
+    }
     return agree(**roster);
   }
   [[nodiscard]] Error incomplete() const {
@@ -110,6 +124,16 @@ class Formation {
       if (greeted_.insert(peer).second) crew_.send(peer, to_json(own_));
   }
 
+  /// Those that have not heard of all yet would wait for this one.
+  void refuse(const Roster& roster, const Error& error) {
+    for (std::size_t rank = 0; rank < roster.members.size(); ++rank)
+      if (roster.members[rank] != crew_.self())
+        crew_.send(roster.members[rank], {{"kind", "refused"},
+                                          {"life", roster.hellos[rank].life},
+                                          {"code", error.code().value()},
+                                          {"text", error.message()}});
+  }
+
   void listen() {
     auto& messages = crew_.formation();
     for (; !messages.empty(); messages.pop_front()) {
@@ -125,6 +149,11 @@ class Formation {
     const auto kind = control.at("kind").get<std::string>();
     if (kind == "hello") {
       crew_.hellos()[from] = hello_of(control);
+    } else if (kind == "refused") {
+      // Not what was said to an earlier attempt.
+      if (control.at("life").get<std::uint64_t>() == own_.life)
+        refused_ = Error(make_error_code(static_cast<Errc>(control.at("code").get<int>())),
+                         control.at("text").get<std::string>());
     } else if (kind == "formed") {
       formed_[from] = control.at("digest").get<std::uint64_t>();
     } else if (kind == "go") {
@@ -163,6 +192,7 @@ class Formation {
   std::map<std::string, std::uint64_t> formed_;  // what others have told as rank 0
   std::optional<Roster> told_;                   // what rank 0 was told
   std::optional<Go> go_;
+  std::optional<Error> refused_;
 };
 
 }  // namespace
@@ -170,12 +200,14 @@ class Formation {
 Result<Formed> form(Crew& crew, Crew::Lock& lock, const FormationOptions& options,
                     TimePoint deadline) {
   Formation formation(crew, options);
+  Deadline ask_at;
   while (true) {
     auto formed = formation.step();
     if (!formed) return fail(formed.error());
     if (*formed) return **std::move(formed);
+    if (auto error = options.ended()) return fail(*std::move(error));
     if (std::chrono::steady_clock::now() >= deadline) return fail(formation.incomplete());
-    if (auto ok = crew.wait(lock, deadline); !ok) return fail(ok.error());
+    if (auto ok = crew.wait(lock, deadline, ask_at); !ok) return fail(ok.error());
   }
 }
 

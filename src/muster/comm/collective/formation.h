@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ struct FormationOptions {
   std::uint32_t epoch = 0;  ///< of the group that grows; 0 for who has none yet
   /// Members of that group: what they said before it was made does not count.
   std::map<std::string, int> old_ranks;
+  /// Why there is no use in going on; with the lock held.
+  std::function<std::optional<Error>()> ended = [] { return std::nullopt; };
 };
 
 /// Agrees with the other members of the crew who they are. Every member tells every other of

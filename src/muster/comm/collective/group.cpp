@@ -96,7 +96,7 @@ Result<Group> Group::from(const Proxy& proxy, FromProxyOptions options) {
   return join(std::move(group));
 }
 
-Result<Group> Group::from_environment() {
+Result<Group> Group::from_environment(GroupOptions options) {
   const char* const size = std::getenv("MUSTER_SIZE");
   const char* const rank = std::getenv("MUSTER_RANK");
   const char* const name = std::getenv("MUSTER_GROUP");
@@ -105,7 +105,6 @@ Result<Group> Group::from_environment() {
   if (size == nullptr || rank == nullptr || name == nullptr)
     return fail(Errc::malformed,
                 "MUSTER_RANK, MUSTER_SIZE and MUSTER_GROUP belong together; use 'muster run'");
-  GroupOptions options;
   const auto ranks = number_from("MUSTER_SIZE", size);
   if (!ranks) return fail(ranks.error());
   const auto own = number_from("MUSTER_RANK", rank);

@@ -53,9 +53,10 @@ class Group {
   [[nodiscard]] static Result<Group> join(GroupOptions options);
   /// A group of a proxy and its peers, which all call this. The proxy may go before the group.
   [[nodiscard]] static Result<Group> from(const Proxy& proxy, FromProxyOptions options = {});
-  /// What a launcher set: MUSTER_RANK, MUSTER_SIZE, MUSTER_GROUP, MUSTER_DISCOVERY. Without any of
-  /// them, a group of one.
-  [[nodiscard]] static Result<Group> from_environment();
+  /// What a launcher set: MUSTER_RANK, MUSTER_SIZE, MUSTER_GROUP, MUSTER_DISCOVERY. They replace
+  /// what `options` say about it; the rest of the options counts. Without any of them, a group of
+  /// one.
+  [[nodiscard]] static Result<Group> from_environment(GroupOptions options = {});
 
   Group(Group&&) noexcept;
   Group& operator=(Group&&) noexcept;

@@ -26,6 +26,18 @@ bool concerns_all(const std::error_code& code) {
   return code == Errc::mismatch || code == Errc::cancelled || code == Errc::function_failed;
 }
 
+void put(json& control, const collective::Decision& decision) {
+  control["round"] = decision.round;
+  control["bits"] = decision.bits;
+  control["finished"] = decision.finished;
+  control["ranks"] = decision.ranks;
+}
+
+collective::Decision decision_of(const json& control) {
+  return {control.at("round").get<std::uint32_t>(), control.at("bits").get<std::uint64_t>(),
+          control.at("finished").get<std::uint64_t>(), control.at("ranks").get<std::vector<int>>()};
+}
+
 /// A call that was over when it was started.
 class Over final : public Handle::State {
  public:
@@ -70,6 +82,12 @@ void Group::Impl::check_peer(const char* what, int rank) const {
         fmt::format("[{}] rank {} is not another rank of 0 to {}", what, rank, size_ - 1));
 }
 
+void Group::Impl::look_into_memory() {
+  if (!shared_ || !shared_->broken()) return;
+  const std::lock_guard lock(crew_->mutex());
+  see_end_in_memory();
+}
+
 // ---- Calls
 
 Result<void> Group::Impl::run(const Call& call, const CallOptions& options) {
@@ -87,6 +105,7 @@ Result<void> Group::Impl::run(const Call& call, const CallOptions& options) {
     if (!takes) return fail(takes.error());
     if (*takes) return shared_->run(call, options.tag, options.timeout);
   }
+  look_into_memory();
   auto pending = network_->start(call, options.tag);
   if (!pending) return fail(pending.error());
   auto result = (*pending)->wait(options.timeout);
@@ -104,8 +123,9 @@ Result<Handle> Group::Impl::start(Call call, const CallOptions& options) {
   }
   const auto takes = shared_ ? shared_->takes(options.tag) : Result<bool>(false);
   if (!takes) return fail(takes.error());
-  auto state = *takes ? shared_->start(std::move(call), options.tag)
-                      : network_->start(std::move(call), options.tag);
+  look_into_memory();
+  auto state = *takes ? shared_->start(std::move(call), options.tag, options.timeout)
+                      : network_->start(std::move(call), options.tag, options.timeout);
   if (!state) return fail(state.error());
   return Handle(*std::move(state));
 }
@@ -122,7 +142,8 @@ Result<Handle> Group::Impl::start_send(int to, ByteSpan data, Element element,
   if (auto ok = usable(); !ok) return fail(ok.error());
   check_tag(options.tag);
   check_peer("send", to);
-  auto state = network_->send(to, data, element, options.tag);
+  look_into_memory();
+  auto state = network_->send(to, data, element, options.tag, options.timeout);
   if (!state) return fail(state.error());
   return Handle(*std::move(state));
 }
@@ -132,7 +153,8 @@ Result<Handle> Group::Impl::start_receive(int from, std::span<std::byte> data, E
   if (auto ok = usable(); !ok) return fail(ok.error());
   check_tag(options.tag);
   check_peer("recv", from);
-  auto state = network_->receive(from, data, element, options.tag);
+  look_into_memory();
+  auto state = network_->receive(from, data, element, options.tag, options.timeout);
   if (!state) return fail(state.error());
   return Handle(*std::move(state));
 }
@@ -170,16 +192,16 @@ void Group::Impl::on_control(const std::string& from, const json& control) {
     return lose(who, dead);
   }
   if (ballot_.lost().contains(rank)) return;
-  if (kind == "left") return leave(rank);
+  if (kind == "left") {
+    if (control.contains("round")) post(ballot_.on_decision(rank, decision_of(control)));
+    return leave(rank);
+  }
   if (kind == "vote") {
     post(ballot_.on_vote(
         rank, {control.at("round").get<std::uint32_t>(), control.at("bits").get<std::uint64_t>(),
                control.at("finished").get<std::uint64_t>()}));
   } else if (kind == "decision") {
-    post(ballot_.on_decision(
-        rank, {control.at("round").get<std::uint32_t>(), control.at("bits").get<std::uint64_t>(),
-               control.at("finished").get<std::uint64_t>(),
-               control.at("ranks").get<std::vector<int>>()}));
+    post(ballot_.on_decision(rank, decision_of(control)));
   } else if (kind == "segment") {
     collective::shared::Counter counter;
     counter.socket = control.at("socket").get<std::string>();
@@ -202,7 +224,7 @@ void Group::Impl::on_control(const std::string& from, const json& control) {
 void Group::Impl::on_exit(const std::string& member) {
   const int rank = identity_.roster.rank_of(member);
   if (rank < 0 || closed_) return;
-  dead_.insert(rank);
+  gone_.insert(rank);
   // Whether it left is written in memory; messages may take longer.
   if (!shared_ || ballot_.lost().contains(rank)) return;
   if (shared_->segment().has_left(rank)) return leave(rank);
@@ -215,10 +237,20 @@ void Group::Impl::on_departure(const std::string& member, bool dead) {
   lose(rank, dead);
 }
 
-bool Group::Impl::progress() { return network_ && network_->progress(); }
+bool Group::Impl::progress() {
+  see_end_in_memory();
+  return network_ && network_->progress();
+}
+
+void Group::Impl::see_end_in_memory() {
+  if (error_ || !shared_ || !shared_->broken()) return;
+  error_ = shared_->error();
+  network_->end(*error_);
+  crew_->notify();
+}
 
 void Group::Impl::lose(int rank, bool dead) {
-  if (dead) dead_.insert(rank);
+  if (dead) gone_.insert(rank);
   if (ballot_.lost().contains(rank)) return;
   auto messages = ballot_.lose(rank);
   const json verdict = {{"group", identity_.id}, {"kind", "lost"}, {"rank", rank}, {"dead", dead}};
@@ -233,6 +265,7 @@ void Group::Impl::lose(int rank, bool dead) {
 }
 
 void Group::Impl::leave(int rank) {
+  gone_.insert(rank);
   auto messages = ballot_.lose(rank);
   if (network_)
     network_->leave(rank, Error(make_error_code(Errc::rank_lost),
@@ -254,12 +287,11 @@ void Group::Impl::expel() {
 
 void Group::Impl::break_group(const Error& error) {
   if (error_) return;
-  error_ = error;
-  if (network_) network_->end(error);
-  if (shared_)
-    shared_->break_for_all({collective::shared::Break::cancelled, identity_.rank, identity_.rank});
-  if (concerns_all(error.code()))
-    tell_all({{"kind", "broken"}, {"code", error.code().value()}, {"text", error.message()}});
+  if (shared_) shared_->end_with(error);
+  error_ = shared_ ? shared_->error() : error;  // another rank may have ended it before
+  if (network_) network_->end(*error_);
+  if (concerns_all(error_->code()))
+    tell_all({{"kind", "broken"}, {"code", error_->code().value()}, {"text", error_->message()}});
   crew_->notify();
 }
 
@@ -267,7 +299,7 @@ void Group::Impl::tell_all(const json& control) {
   json addressed = control;
   addressed["group"] = identity_.id;
   for (int rank = 0; rank < size_; ++rank)
-    if (rank != identity_.rank && !dead_.contains(rank))
+    if (rank != identity_.rank && !gone_.contains(rank))
       crew_->send(identity_.roster.members[static_cast<std::size_t>(rank)], addressed);
 }
 
@@ -281,10 +313,7 @@ void Group::Impl::post(const collective::Ballot::Messages& messages) {
       control["finished"] = message.vote->finished;
     } else {
       control["kind"] = "decision";
-      control["round"] = message.decision->round;
-      control["bits"] = message.decision->bits;
-      control["finished"] = message.decision->finished;
-      control["ranks"] = message.decision->ranks;
+      put(control, *message.decision);
     }
     crew_->send(identity_.roster.members[static_cast<std::size_t>(message.to)], control);
   }
@@ -306,15 +335,15 @@ std::vector<int> Group::Impl::lost() const {
 
 void Group::Impl::close() {
   if (inherited() || closed_.exchange(true) || !crew_) return;
-  {
-    const std::lock_guard lock(crew_->mutex());
-    // Those who still need this rank must not wait for it, the others need not care.
-    if (shared_) shared_->leave();
-    tell_all({{"kind", "left"}});
-    if (network_) network_->end(closed_error());
-    crew_->remove(identity_.id);
-  }
+  // Those who still need this rank must not wait for it, the others need not care.
   if (shared_) shared_->close();
+  const std::lock_guard lock(crew_->mutex());
+  json farewell = {{"kind", "left"}};
+  // Whoever decided may have died before all knew, and this rank cannot be asked any more.
+  if (ballot_.decision()) put(farewell, *ballot_.decision());
+  tell_all(farewell);
+  if (network_) network_->end(closed_error());
+  crew_->remove(identity_.id);
 }
 
 }  // namespace muster::comm

@@ -78,24 +78,29 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
   [[nodiscard]] Error closed_error() const;
   static void check_tag(int tag);
   void check_peer(const char* what, int rank) const;
+  /// Before something is started that goes by messages.
+  void look_into_memory();
 
   // With the lock held:
   void lose(int rank, bool dead);
   void leave(int rank);
   void expel();
   void break_group(const Error& error);
+  /// What ended the calls in memory ends those by messages, too.
+  void see_end_in_memory();
   void tell_all(const nlohmann::json& control);
   void post(const collective::Ballot::Messages& messages);
   [[nodiscard]] Error loss_error() const;
   Result<collective::Decision> vote(Lock& lock, std::uint64_t bits, TimePoint deadline);
   [[nodiscard]] bool outnumbered(const std::vector<int>& here) const;
+  [[nodiscard]] Error not_all_could() const;
 
   Result<void> establish(TimePoint deadline);
   Result<void> hand_out_segment(TimePoint deadline);
   Result<void> fetch_segment(TimePoint deadline);
   Result<void> map_segment(FileDescriptor fd, TimePoint deadline);
   /// Lets messages in; an error when a rank was lost or time is up.
-  Result<void> still_whole(TimePoint deadline);
+  Result<void> still_whole(TimePoint deadline, Duration moment = {});
   void use_segment(std::shared_ptr<collective::shared::Segment> segment);
   void run_alone(const Call& call) const;
 
@@ -109,7 +114,7 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
 
   // Guarded by the crew's lock:
   collective::Ballot ballot_;
-  std::set<int> dead_;  // of those that are lost, known to have ended
+  std::set<int> gone_;  // of those that are lost, known to have ended or left
   std::optional<collective::shared::Counter> counter_;
   std::optional<Error> error_;
   bool expelled_ = false;

@@ -24,6 +24,15 @@ TimePoint deadline_of(Timeout timeout, Duration otherwise) {
   return now() + timeout.value_or(otherwise);
 }
 
+// What ranks vote on after they have made a smaller group.
+constexpr std::uint64_t kMade = 1;
+constexpr std::uint64_t kMayGoOn = 2;
+
+// Whether a group could not be made because of another rank, which was lost or could not.
+bool is_of_others(const std::error_code& code) {
+  return code == Errc::rank_lost || code == Errc::cancelled;
+}
+
 std::uint64_t derived_id(std::uint64_t id, std::uint64_t kind, std::uint64_t number) {
   std::uint64_t mixed = id;
   for (const std::uint64_t word : {kind, number}) {
@@ -72,7 +81,7 @@ Result<std::shared_ptr<Group::Impl>> Group::Impl::make(std::shared_ptr<Crew> cre
 }
 
 Result<void> Group::Impl::establish(TimePoint deadline) {
-  auto table = collective::ChoiceTable::from_environment();
+  const auto& table = crew_->table();
   if (!table) return fail(table.error());
   collective::NetworkPlane::Options options;
   options.group = identity_.name;
@@ -82,7 +91,7 @@ Result<void> Group::Impl::establish(TimePoint deadline) {
   options.members = identity_.roster.members;
   options.hosts = identity_.roster.hosts();
   options.broke = [this](const Error& error) { break_group(error); };
-  network_ = std::make_shared<collective::NetworkPlane>(crew_, *std::move(table), options);
+  network_ = std::make_shared<collective::NetworkPlane>(crew_, *table, options);
   {
     const std::lock_guard lock(crew_->mutex());
     const auto& hellos = identity_.roster.hellos;
@@ -113,9 +122,9 @@ Result<void> Group::Impl::establish(TimePoint deadline) {
   return identity_.rank == 0 ? hand_out_segment(deadline) : fetch_segment(deadline);
 }
 
-Result<void> Group::Impl::still_whole(TimePoint deadline) {
+Result<void> Group::Impl::still_whole(TimePoint deadline, Duration moment) {
   Lock lock(crew_->mutex());
-  if (auto ok = crew_->wait(lock, now()); !ok) return ok;
+  if (auto ok = crew_->wait(lock, now() + moment); !ok) return ok;
   // Who has left was done with its part before.
   if (error_) return fail(*error_);
   if (now() < deadline) return {};
@@ -148,11 +157,18 @@ Result<void> Group::Impl::hand_out_segment(TimePoint deadline) {
 }
 
 Result<void> Group::Impl::map_segment(FileDescriptor fd, TimePoint deadline) {
+  const auto& at_step = crew_->options().at_step;
+  if (at_step) at_step();
   auto segment = collective::shared::Segment::map(std::move(fd), identity_.rank, size_);
   if (!segment) return fail(segment.error());
+  // Nobody is told when these come true.
+  constexpr Duration kMoment = std::chrono::milliseconds(1);
+  while (!(*segment)->all_are_here())
+    if (auto ok = still_whole(deadline, kMoment); !ok) return ok;
+  if (at_step) at_step();
   (*segment)->try_reading();
   while (!(*segment)->all_have_tried()) {
-    const auto ok = still_whole(deadline);
+    const auto ok = still_whole(deadline, kMoment);
     // Those that found all of them there may have done their part and left by now.
     if (!ok && !(*segment)->all_have_tried()) return ok;
   }
@@ -206,17 +222,19 @@ void Group::Impl::use_segment(std::shared_ptr<collective::shared::Segment> segme
 Result<Decision> Group::Impl::vote(Lock& lock, std::uint64_t bits, TimePoint deadline) {
   const std::uint64_t finished = shared_ ? shared_->finished() : network_->finished();
   post(ballot_.begin(bits, finished));
-  while (!ballot_.decision()) {
+  Deadline ask_at;
+  while (true) {
     const std::vector<int> lost = shared_ ? shared_->lost() : std::vector<int>();
     if (std::find(lost.begin(), lost.end(), identity_.rank) != lost.end()) expel();
+    // Before any decision: who is out finds all others gone, and would agree with itself.
     if (expelled_ && error_) return fail(*error_);
+    if (ballot_.decision()) return *ballot_.decision();
     if (closed_) return fail(closed_error());
     if (now() >= deadline)
       return fail(Errc::timeout,
                   fmt::format("the ranks of group '{}' did not agree in time", identity_.name));
-    if (auto ok = crew_->wait(lock, deadline); !ok) return fail(ok.error());
+    if (auto ok = crew_->wait(lock, deadline, ask_at); !ok) return fail(ok.error());
   }
-  return *ballot_.decision();
 }
 
 Result<Group::Agreement> Group::Impl::agree(std::uint64_t bits, Timeout timeout) {
@@ -240,10 +258,15 @@ bool Group::Impl::outnumbered(const std::vector<int>& here) const {
   std::size_t away = 0;
   for (int rank = 0; rank < size_; ++rank) {
     const bool seen =
-        dead_.contains(rank) || reached.contains(hosts[static_cast<std::size_t>(rank)]);
+        gone_.contains(rank) || reached.contains(hosts[static_cast<std::size_t>(rank)]);
     if (!is_here(rank) && !seen) ++away;
   }
   return here.size() < away || (here.size() == away && !is_here(0));
+}
+
+Error Group::Impl::not_all_could() const {
+  return {make_error_code(Errc::cancelled),
+          fmt::format("not all ranks of group '{}' could make the smaller one", identity_.name)};
 }
 
 Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
@@ -252,7 +275,7 @@ Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
   const TimePoint deadline = deadline_of(timeout, crew_->options().join_timeout);
   Lock lock(crew_->mutex());
   std::optional<std::uint64_t> finished;
-  for (std::uint64_t attempt = 1;; ++attempt) {
+  while (true) {
     auto decision = vote(lock, 1, deadline);
     if (!decision) return fail(decision.error());
     if (!finished) finished = decision->finished;
@@ -272,26 +295,28 @@ Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
       return fail(*error_);
     }
     Identity identity = identity_;
-    identity.id = derived_id(identity_.id, 1, attempt);
+    identity.id = derived_id(identity_.id, 1, decision->round);
     identity.epoch = identity_.epoch + 1;
     identity.rank = static_cast<int>(own - ranks.begin());
     identity.roster = part_of(identity_.roster, ranks);
     lock.unlock();
     auto made = make(crew_, std::move(identity), deadline);
     lock.lock();
-    auto whole = vote(lock, made ? 1 : 0, deadline);
+    const bool may_go_on = made || is_of_others(made.error().code());
+    auto whole = vote(lock, (made ? kMade : 0) | (may_go_on ? kMayGoOn : 0), deadline);
     if (!whole) return fail(whole.error());
-    if ((whole->bits & 1) != 0 && whole->ranks == ranks) {
+    if ((whole->bits & kMade) != 0 && whole->ranks == ranks) {
       std::vector<int> lost;
       for (int rank = 0; rank < size_; ++rank)
         if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) lost.push_back(rank);
       return Shrunk{Group(*std::move(made)), std::move(lost), *finished};
     }
+    Error error = made ? (*made)->error_.value_or(not_all_could()) : made.error();
     lock.unlock();
-    const auto failed = made ? Result<void>() : Result<void>(fail(made.error()));
     made = fail(Errc::internal, "");  // lets go of what was made, without the lock
     lock.lock();
-    if (whole->ranks == ranks && !failed) return fail(failed.error());
+    // Nobody was lost: who could not take part could not the next time either.
+    if (whole->ranks == ranks && (whole->bits & kMayGoOn) == 0) return fail(std::move(error));
   }
 }
 
@@ -309,8 +334,12 @@ Result<std::shared_ptr<Group::Impl>> Group::Impl::grow(int newcomers, Timeout ti
   options.epoch = identity_.epoch;
   for (int rank = 0; rank < size_; ++rank)
     options.old_ranks[identity_.roster.members[static_cast<std::size_t>(rank)]] = rank;
+  options.ended = [this] {
+    see_end_in_memory();
+    return error_;
+  };
   Lock lock(crew_->mutex());
-  if (error_) return fail(*error_);
+  if (auto error = options.ended()) return fail(*std::move(error));
   auto formed = collective::form(*crew_, lock, options, deadline);
   lock.unlock();
   if (!formed) return fail(formed.error());

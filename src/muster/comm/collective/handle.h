@@ -23,7 +23,7 @@ class Handle {
   ~Handle();
 
   /// Returns when the call is over, with its result, every time. `Errc::timeout`: it is not over
-  /// yet and goes on.
+  /// yet and goes on; or it is, after the timeout with which it was started: then `test` says so.
   Result<void> wait(Timeout timeout = {});
   /// Whether the call is over; its error, if it failed.
   [[nodiscard]] Result<bool> test();

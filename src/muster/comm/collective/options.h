@@ -49,7 +49,7 @@ struct GroupOptions {
   /// `Errc::interrupted`.
   std::function<bool()> interrupted;
   /// For tests: called when a call begins and whenever this rank is about to tell others something,
-  /// at every step.
+  /// at every step of calls and of making groups; by whichever thread does it.
   std::function<void()> at_step;
 };
 
@@ -58,7 +58,8 @@ struct CallOptions {
   /// 0 to 255. Calls match by tag, and among those with the same tag by the order in which each
   /// rank started them.
   int tag = 0;
-  /// When it passes, the call is given up, which ends the group for all ranks (see Group).
+  /// From the start of the call. When it passes, the call is given up, which ends the group for all
+  /// ranks (see Group), also when nobody waits for it. A receive is given up without harm.
   Timeout timeout = {};
 };
 

@@ -81,4 +81,30 @@ Result<std::optional<Roster>> make_roster(const std::string& group, int size, co
   return roster;
 }
 
+Result<void> check_tables(const std::string& group, const Roster& roster) {
+  std::map<std::uint64_t, int> ranks_with;
+  for (std::size_t rank = 0; rank < roster.hellos.size(); ++rank) {
+    const Hello& hello = roster.hellos[rank];
+    if (!hello.table_problem.empty())
+      return fail(Errc::malformed,
+                  fmt::format("rank {} of group '{}': {}", rank, group, hello.table_problem));
+    ++ranks_with[hello.table];
+  }
+  if (ranks_with.size() <= 1) return {};
+  // Most are taken to be right, or else rank 0.
+  std::uint64_t usual = roster.hellos.front().table;
+  for (const auto& [table, ranks] : ranks_with)
+    if (ranks > ranks_with[usual]) usual = table;
+  const auto rank_where = [&](bool has_usual) {
+    const auto it = std::find_if(roster.hellos.begin(), roster.hellos.end(), [&](const Hello& one) {
+      return (one.table == usual) == has_usual;
+    });
+    return it - roster.hellos.begin();
+  };
+  return fail(Errc::mismatch,
+              fmt::format("rank {} of group '{}' chooses other algorithms than rank {}: set "
+                          "MUSTER_COLLECTIVES alike on all ranks",
+                          rank_where(false), group, rank_where(true)));
+}
+
 }  // namespace muster::comm::collective

@@ -19,6 +19,8 @@ struct Hello {
   std::string host;
   std::int64_t pid = 0;
   std::string pid_namespace;
+  std::uint64_t table = 0;    ///< the digest of its `ChoiceTable`
+  std::string table_problem;  ///< why it has none
 };
 
 using Hellos = std::map<std::string, Hello>;  // by member
@@ -41,5 +43,8 @@ struct Roster {
 /// expects another size does not count: it may wait for the group to grow.
 [[nodiscard]] Result<std::optional<Roster>> make_roster(const std::string& group, int size,
                                                         const Hellos& hellos);
+
+/// An error when not all ranks choose algorithms by the same table: their messages would not match.
+[[nodiscard]] Result<void> check_tables(const std::string& group, const Roster& roster);
 
 }  // namespace muster::comm::collective

@@ -37,6 +37,18 @@ TEST(Roster, RefusesTwoForOneRank) {
   EXPECT_THAT(roster.error().message(), HasSubstr("'a' and 'b' both want rank 1"));
 }
 
+TEST(Roster, SaysWhoHasAnotherTable) {
+  const auto tables = [](std::vector<std::uint64_t> digests) {
+    Roster roster;
+    for (const std::uint64_t digest : digests) roster.hellos.emplace_back().table = digest;
+    return check_tables("g", roster);
+  };
+  EXPECT_TRUE(tables({7, 7, 7}));
+  EXPECT_THAT(tables({7, 7, 8}).error().message(), HasSubstr("rank 2 of group 'g'"));
+  EXPECT_THAT(tables({7, 8, 8}).error().message(), HasSubstr("rank 0 of group 'g'"));
+  EXPECT_THAT(tables({7, 8}).error().message(), HasSubstr("than rank 0"));
+}
+
 TEST(Roster, RefusesMoreThanItHasRanks) {
   const auto roster = make_roster("g", 1, {{"a", hello(1)}, {"b", hello(1)}});
   ASSERT_FALSE(roster);

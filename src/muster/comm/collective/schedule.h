@@ -56,7 +56,9 @@ struct Local {
 /// that is sent is written. Steps within `meanwhile` and `then` go in order.
 ///
 /// Between two ranks, the k-th message that one schedule sends is the k-th that the other receives.
-/// Empty regions are neither sent nor received.
+/// Empty regions are neither sent nor received, unless another rank may take them to be larger: in
+/// a call without any items, and where not all ranks know the counts. Both sides have them, so that
+/// whoever disagrees is found out.
 struct Round {
   std::vector<Send> sends = {};
   std::vector<Receive> receives = {};

@@ -26,6 +26,7 @@ ScheduleRunner::ScheduleRunner(Wire& wire, Call call, Schedule schedule, Slot fi
       schedule_(std::move(schedule)),
       first_(first),
       signature_(signature(call_)),
+      sends_empty_(!all_know_counts(call_) || total_bytes(call_, 1) == 0),
       scratch_(std::make_unique_for_overwrite<std::byte[]>(schedule_.scratch_bytes)),
       sent_(ranks_named(schedule_)),
       received_(sent_.size()) {
@@ -52,11 +53,11 @@ void ScheduleRunner::begin_round() {
   const Round& round = schedule_.rounds[round_];
   // Receives first: a message that finds its place ready is not copied.
   for (const Receive& receive : round.receives)
-    if (receive.into.bytes > 0)
+    if (receive.into.bytes > 0 || sends_empty_)
       tokens_.push_back(wire_.receive(receive.from, next_slot(received_, receive.from), signature_,
                                       {address(receive.into), receive.into.bytes}));
   for (const Send& send : round.sends)
-    if (send.data.bytes > 0)
+    if (send.data.bytes > 0 || sends_empty_)
       tokens_.push_back(wire_.send(send.to, next_slot(sent_, send.to), signature_,
                                    {address(send.data), send.data.bytes}));
   work(round.meanwhile);

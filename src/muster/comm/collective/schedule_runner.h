@@ -46,6 +46,7 @@ class ScheduleRunner {
   Schedule schedule_;
   Slot first_;
   Signature signature_;
+  bool sends_empty_;                      // messages too
   std::unique_ptr<std::byte[]> scratch_;  // left uninitialised, it may be large
   std::vector<Wire::Token> tokens_;       // of this round, those that are not over
   std::vector<std::uint16_t> sent_;       // messages so far to each rank

@@ -60,6 +60,17 @@ TEST_F(Pair, SaysWhoCallsSomethingElse) {
   EXPECT_FALSE(runners_[0]->advance());  // the error stays
 }
 
+TEST_F(Pair, SaysWhoHasSomethingWhereTheOtherHasNothing) {
+  for (const int rank : {0, 1}) {
+    call(rank, Operation::allreduce, 0);
+    call(1 - rank, Operation::allreduce, 3);
+    const Result<bool> done = finish(rank);
+    ASSERT_FALSE(done);
+    EXPECT_THAT(done.error().message(), testing::HasSubstr("allreduce of 0 int32"));
+    EXPECT_THAT(done.error().message(), testing::HasSubstr("allreduce of 3 int32"));
+  }
+}
+
 TEST_F(Pair, EndsWithAnErrorWhenThePeerIsLost) {
   call(0, Operation::allreduce, 2);
   call(1, Operation::allreduce, 2);

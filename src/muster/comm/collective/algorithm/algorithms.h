@@ -36,7 +36,7 @@ namespace muster::comm::collective {
 [[nodiscard]] Schedule all_to_all_pairwise(const Call& call, const Place& place);
 [[nodiscard]] Schedule all_to_all_bruck(const Call& call, const Place& place);
 
-// In two_level.cpp. They need `place.hosts`.
+// These need `place.hosts`.
 [[nodiscard]] Schedule barrier_two_level(const Call& call, const Place& place);
 [[nodiscard]] Schedule broadcast_two_level(const Call& call, const Place& place);
 [[nodiscard]] Schedule reduce_two_level(const Call& call, const Place& place);

@@ -83,8 +83,9 @@ void MessageWire::take(Transfer& transfer, const Signature& signature, ByteSpan 
   } else if (data.size() != transfer.into.size()) {
     transfer.error =
         Error(make_error_code(Errc::mismatch),
-              fmt::format("rank {} sends {} bytes in {}, {} are expected", transfer.peer,
-                          data.size(), describe(transfer.slot, signature), transfer.into.size()));
+              fmt::format("the ranks differ: rank {} sends {} bytes in {}, rank {} expects {}",
+                          transfer.peer, data.size(), describe(transfer.slot, signature), rank_,
+                          transfer.into.size()));
   } else {
     if (!data.empty()) std::memcpy(transfer.into.data(), data.data(), data.size());
     transfer.over = true;

@@ -18,6 +18,9 @@ constexpr Duration kTellAfter = std::chrono::milliseconds(50);
 constexpr Duration kAskEvery = std::chrono::milliseconds(100);
 // Sequences have 24 bits on the wire.
 constexpr std::uint32_t kSequences = 1u << 24;
+// Of the calls that are over. A rank that need not wait for others, as a root, may be further
+// ahead; then it is the messages of these calls by which others notice.
+constexpr std::size_t kRemembered = 1024;
 
 TimePoint now() { return std::chrono::steady_clock::now(); }
 
@@ -31,7 +34,12 @@ std::pair<std::uint64_t, std::uint64_t> words(const Signature& signature) {
 /// Something that was started, under the crew's lock.
 class NetworkPlane::Pending : public Handle::State {
  public:
-  explicit Pending(std::shared_ptr<NetworkPlane> plane) : plane_(std::move(plane)) {}
+  Pending(std::shared_ptr<NetworkPlane> plane, Timeout timeout)
+      : plane_(std::move(plane)),
+        timeout_(timeout),
+        due_(timeout ? now() + *timeout : TimePoint::max()) {
+    plane_->next_due_ = std::min(plane_->next_due_, due_);
+  }
 
   Result<void> wait(Timeout timeout) override {
     const TimePoint deadline = timeout ? now() + *timeout : TimePoint::max();
@@ -42,9 +50,7 @@ class NetworkPlane::Pending : public Handle::State {
       plane_->progress();
       if (over_) return result_;
       const TimePoint time = now();
-      if (time >= deadline)
-        return fail(Errc::timeout, fmt::format("{} is not over after {:.1f} s", text(),
-                                               std::chrono::duration<double>(*timeout).count()));
+      if (time >= deadline) return fail(overdue(*timeout));
       if (interrupted && time >= ask_at) {
         lock.unlock();
         const bool stop = interrupted();
@@ -67,21 +73,35 @@ class NetworkPlane::Pending : public Handle::State {
 
   [[nodiscard]] virtual std::string text() const = 0;
   void end(Result<void> result) {
+    if (over_) return;
     result_ = std::move(result);
     over_ = true;
   }
   [[nodiscard]] bool over() const { return over_; }
+  [[nodiscard]] TimePoint due() const { return due_; }
+  void give_up_overdue() { give_up(overdue(*timeout_)); }
 
  protected:
+  /// With the lock held: ends it with this error, and the group where others count on it.
+  virtual void give_up(Error error) = 0;
+  [[nodiscard]] Error overdue(Duration timeout) const {
+    return {make_error_code(Errc::timeout),
+            fmt::format("{} is not over after {:.1f} s", text(),
+                        std::chrono::duration<double>(timeout).count())};
+  }
+
   std::shared_ptr<NetworkPlane> plane_;
+  Timeout timeout_;
+  TimePoint due_;
   Result<void> result_;
   bool over_ = false;
 };
 
 class NetworkPlane::Collective final : public Pending {
  public:
-  Collective(std::shared_ptr<NetworkPlane> plane, Call call, Slot slot, std::uint16_t earlier)
-      : Pending(std::move(plane)),
+  Collective(std::shared_ptr<NetworkPlane> plane, Call call, Slot slot, std::uint16_t earlier,
+             Timeout timeout)
+      : Pending(std::move(plane), timeout),
         call_(std::move(call)),
         slot_(slot),
         signature_(signature(call_)) {
@@ -90,10 +110,7 @@ class NetworkPlane::Collective final : public Pending {
 
   void cancel() override {
     const std::lock_guard lock(plane_->crew_->mutex());
-    if (over_) return;
-    plane_->options_.broke(Error(make_error_code(Errc::cancelled),
-                                 fmt::format("rank {} of group '{}' gave up a call",
-                                             plane_->options_.rank, plane_->options_.group)));
+    if (!over_) plane_->options_.broke(given_up());
   }
   [[nodiscard]] std::string text() const override { return describe(signature_); }
 
@@ -114,6 +131,11 @@ class NetworkPlane::Collective final : public Pending {
     }
   }
   void stop() { runner_.reset(); }
+  void give_up(Error error) override {
+    stop();
+    end(fail(std::move(error)));
+    plane_->options_.broke(given_up());
+  }
 
   [[nodiscard]] const Slot& slot() const { return slot_; }
   [[nodiscard]] const Signature& its_signature() const { return signature_; }
@@ -124,6 +146,12 @@ class NetworkPlane::Collective final : public Pending {
   }
 
  private:
+  [[nodiscard]] Error given_up() const {
+    return {make_error_code(Errc::cancelled),
+            fmt::format("rank {} of group '{}' gave up a call", plane_->options_.rank,
+                        plane_->options_.group)};
+  }
+
   Call call_;
   Slot slot_;
   Signature signature_;
@@ -134,20 +162,32 @@ class NetworkPlane::Collective final : public Pending {
 
 class NetworkPlane::Transfer final : public Pending {
  public:
-  Transfer(std::shared_ptr<NetworkPlane> plane, Wire::Token token, std::string text, bool receives)
-      : Pending(std::move(plane)), token_(token), text_(std::move(text)), receives_(receives) {}
+  Transfer(std::shared_ptr<NetworkPlane> plane, Wire::Token token, int peer, Slot slot,
+           std::string text, bool receives, Timeout timeout)
+      : Pending(std::move(plane), timeout),
+        token_(token),
+        peer_(peer),
+        slot_(slot),
+        text_(std::move(text)),
+        receives_(receives) {}
 
   void cancel() override {
     const std::lock_guard lock(plane_->crew_->mutex());
-    if (over_) return;
-    plane_->wire_.cancel(token_);
-    end(fail(Errc::cancelled, text_ + " was given up"));
-    std::erase_if(plane_->transfers_, [&](const auto& other) { return other.get() == this; });
-    // The other side counts on every message that was begun.
-    if (!receives_) plane_->options_.broke(result_.error());
+    if (!over_) look();
+    if (!over_) give_up(given_up());
   }
   [[nodiscard]] std::string text() const override { return text_; }
 
+  void give_up(Error error) override {
+    plane_->wire_.cancel(token_);
+    end(fail(std::move(error)));
+    std::erase_if(plane_->transfers_, [&](const auto& other) { return other.get() == this; });
+    if (receives_) {
+      plane_->unused_[{peer_, slot_.tag}].insert(slot_.sequence);
+    } else {
+      plane_->options_.broke(given_up());  // the other side counts on every message that was begun
+    }
+  }
   void look() {
     const auto over = plane_->wire_.finished(token_);
     if (!over) return end(fail(over.error()));
@@ -155,7 +195,13 @@ class NetworkPlane::Transfer final : public Pending {
   }
 
  private:
+  [[nodiscard]] Error given_up() const {
+    return {make_error_code(Errc::cancelled), text_ + " was given up"};
+  }
+
   Wire::Token token_;
+  int peer_;
+  Slot slot_;
   std::string text_;
   bool receives_;
 };
@@ -168,13 +214,13 @@ NetworkPlane::NetworkPlane(std::shared_ptr<Crew> crew, ChoiceTable table, Option
 
 NetworkPlane::~NetworkPlane() = default;
 
-Result<std::shared_ptr<Handle::State>> NetworkPlane::start(Call call, int tag) {
+Result<std::shared_ptr<Handle::State>> NetworkPlane::start(Call call, int tag, Timeout timeout) {
   Crew::Lock lock(crew_->mutex());
   if (end_) return fail(*end_);
   Lane& lane = lanes_[tag];
   const Slot slot{options_.epoch, static_cast<std::uint8_t>(tag), lane.started++ % kSequences, 0};
-  auto collective =
-      std::make_shared<Collective>(shared_from_this(), std::move(call), slot, lane.earlier);
+  auto collective = std::make_shared<Collective>(shared_from_this(), std::move(call), slot,
+                                                 lane.earlier, timeout);
   lane.earlier = earlier_after(collective->its_signature());
   lane.queue.push_back(collective);
   std::erase_if(calling_, [&](const Calling& theirs) {
@@ -188,7 +234,7 @@ Result<std::shared_ptr<Handle::State>> NetworkPlane::start(Call call, int tag) {
 }
 
 Result<std::shared_ptr<Handle::State>> NetworkPlane::send(int to, ByteSpan data, Element element,
-                                                          int tag) {
+                                                          int tag, Timeout timeout) {
   Crew::Lock lock(crew_->mutex());
   if (end_) return fail(*end_);
   Signature signature;
@@ -198,29 +244,36 @@ Result<std::shared_ptr<Handle::State>> NetworkPlane::send(int to, ByteSpan data,
                   MessageWire::kPointToPoint};
   const auto token = wire_.send(to, slot, signature, data);
   auto transfer = std::make_shared<Transfer>(
-      shared_from_this(), token, fmt::format("sending {} bytes to rank {}", data.size(), to),
-      false);
+      shared_from_this(), token, to, slot,
+      fmt::format("sending {} bytes to rank {}", data.size(), to), false, timeout);
   transfers_.push_back(transfer);
   progress();
   return std::shared_ptr<Handle::State>(std::move(transfer));
 }
 
 Result<std::shared_ptr<Handle::State>> NetworkPlane::receive(int from, std::span<std::byte> data,
-                                                             Element element, int tag) {
+                                                             Element element, int tag,
+                                                             Timeout timeout) {
   Crew::Lock lock(crew_->mutex());
   if (end_) return fail(*end_);
   Signature signature;
   signature.element = element;
   signature.count = data.size() / item_size(element);
-  const Slot slot{options_.epoch, static_cast<std::uint8_t>(tag),
-                  received_[{from, tag}]++ % kSequences, MessageWire::kPointToPoint};
+  const Slot slot{options_.epoch, static_cast<std::uint8_t>(tag), next_to_receive(from, tag),
+                  MessageWire::kPointToPoint};
   const auto token = wire_.receive(from, slot, signature, data);
   auto transfer = std::make_shared<Transfer>(
-      shared_from_this(), token, fmt::format("receiving {} bytes from rank {}", data.size(), from),
-      true);
+      shared_from_this(), token, from, slot,
+      fmt::format("receiving {} bytes from rank {}", data.size(), from), true, timeout);
   transfers_.push_back(transfer);
   progress();
   return std::shared_ptr<Handle::State>(std::move(transfer));
+}
+
+std::uint32_t NetworkPlane::next_to_receive(int from, int tag) {
+  auto& unused = unused_[{from, tag}];
+  if (unused.empty()) return received_[{from, tag}]++ % kSequences;
+  return unused.extract(unused.begin()).value();
 }
 
 bool NetworkPlane::progress() {
@@ -232,8 +285,28 @@ bool NetworkPlane::progress() {
   }
   for (const auto& transfer : transfers_) transfer->look();
   std::erase_if(transfers_, [](const auto& transfer) { return transfer->over(); });
+  give_up_overdue();
   if (busy) tell_what_is_called();
   return busy || !transfers_.empty();
+}
+
+void NetworkPlane::give_up_overdue() {
+  if (next_due_ == TimePoint::max() || now() < next_due_) return;
+  const TimePoint time = now();
+  next_due_ = TimePoint::max();
+  std::vector<std::shared_ptr<Pending>> overdue;
+  const auto look = [&](const std::shared_ptr<Pending>& pending) {
+    if (pending->due() <= time) {
+      overdue.push_back(pending);
+    } else {
+      next_due_ = std::min(next_due_, pending->due());
+    }
+  };
+  for (const auto& [tag, lane] : lanes_) std::for_each(lane.queue.begin(), lane.queue.end(), look);
+  std::for_each(transfers_.begin(), transfers_.end(), look);
+  // To give up one may end others.
+  for (const auto& pending : overdue)
+    if (!pending->over()) pending->give_up_overdue();
 }
 
 void NetworkPlane::advance(Lane& lane) {
@@ -248,6 +321,8 @@ void NetworkPlane::advance(Lane& lane) {
       return;
     }
     lane.queue.pop_front();
+    lane.past.emplace_back(first->slot().sequence, first->its_signature());
+    if (lane.past.size() > kRemembered) lane.past.pop_front();
     if (first->slot().tag == 0) ++finished_;
     first->stop();
     first->end({});
@@ -271,18 +346,23 @@ void NetworkPlane::tell_what_is_called() {
 void NetworkPlane::on_calling(int from, int tag, std::uint32_t sequence,
                               const Signature& signature) {
   Lane& lane = lanes_[tag];
-  if (sequence >= lane.started % kSequences) {
+  if ((sequence - lane.started) % kSequences < kSequences / 2) {
     if (calling_.size() < 1024) calling_.push_back({from, tag, sequence, signature});
     return;
   }
-  for (const auto& pending : lane.queue) {
-    if (pending->slot().sequence != sequence || pending->its_signature() == signature) continue;
-    options_.broke(
-        Error(make_error_code(Errc::mismatch),
-              fmt::format("the ranks of group '{}' differ: {}", options_.group,
-                          difference(from, signature, options_.rank, pending->its_signature()))));
-    return;
-  }
+  const auto own = called(lane, sequence);
+  if (!own || *own == signature) return;
+  options_.broke(Error(make_error_code(Errc::mismatch),
+                       fmt::format("the ranks of group '{}' differ: {}", options_.group,
+                                   difference(from, signature, options_.rank, *own))));
+}
+
+std::optional<Signature> NetworkPlane::called(const Lane& lane, std::uint32_t sequence) {
+  for (const auto& pending : lane.queue)
+    if (pending->slot().sequence == sequence) return pending->its_signature();
+  for (const auto& [past, signature] : lane.past)
+    if (past == sequence) return signature;
+  return std::nullopt;
 }
 
 void NetworkPlane::end(const Error& error) {

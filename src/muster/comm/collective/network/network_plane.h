@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,11 +41,14 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
   NetworkPlane(std::shared_ptr<Crew> crew, ChoiceTable table, Options options);
   ~NetworkPlane();
 
-  [[nodiscard]] Result<std::shared_ptr<Handle::State>> start(Call call, int tag);
+  // What is not over after its timeout is given up, whether anybody waits for it or not.
+  [[nodiscard]] Result<std::shared_ptr<Handle::State>> start(Call call, int tag,
+                                                             Timeout timeout = {});
   [[nodiscard]] Result<std::shared_ptr<Handle::State>> send(int to, ByteSpan data, Element element,
-                                                            int tag);
+                                                            int tag, Timeout timeout);
   [[nodiscard]] Result<std::shared_ptr<Handle::State>> receive(int from, std::span<std::byte> data,
-                                                               Element element, int tag);
+                                                               Element element, int tag,
+                                                               Timeout timeout);
 
   // With the lock held:
 
@@ -68,10 +72,17 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
     std::uint32_t started = 0;
     std::uint16_t earlier = 0;  // as in `Signature`, of the next call
     std::deque<std::shared_ptr<Collective>> queue;
+    /// What was called last and is over, oldest first: another rank may wait in it for ever,
+    /// because it called something else.
+    std::deque<std::pair<std::uint32_t, Signature>> past;  // by sequence
   };
 
   void advance(Lane& lane);
+  /// What this rank called, or is calling, as long as it is remembered.
+  [[nodiscard]] static std::optional<Signature> called(const Lane& lane, std::uint32_t sequence);
   void tell_what_is_called();
+  void give_up_overdue();
+  [[nodiscard]] std::uint32_t next_to_receive(int from, int tag);
   [[nodiscard]] int size() const { return static_cast<int>(options_.members.size()); }
 
   std::shared_ptr<Crew> crew_;
@@ -82,6 +93,8 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
   std::vector<std::shared_ptr<Transfer>> transfers_;
   std::map<std::pair<int, int>, std::uint32_t> sent_;      // by rank and tag
   std::map<std::pair<int, int>, std::uint32_t> received_;  // by rank and tag
+  /// Of receives that were given up: the message will come for the next one.
+  std::map<std::pair<int, int>, std::set<std::uint32_t>> unused_;  // by rank and tag
   struct Calling {
     int from;
     int tag;
@@ -90,6 +103,7 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
   };
   std::vector<Calling> calling_;  // calls that this rank has not come to yet
   std::uint64_t finished_ = 0;
+  TimePoint next_due_ = TimePoint::max();  // nothing is due before
   std::optional<Error> end_;
 };
 

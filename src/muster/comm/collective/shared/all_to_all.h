@@ -11,7 +11,7 @@ namespace muster::comm::collective::shared {
 /// rank and takes one from each. A step's pieces are given before any of the same step is taken, so
 /// it works in place. Or ranks lend their blocks, see `Loan`.
 ///
-/// Steps: 1 when n - 1 blocks fit into 232 bytes; else ⌈largest block / share⌉, with a share of 32
+/// Steps: 1 when n - 1 blocks fit into 360 bytes; else ⌈largest block / share⌉, with a share of 32
 /// KiB / (n - 1). Bytes: every rank writes n - 1 blocks and reads n - 1.
 struct AllToAll {
   /// `may_lend` only if all blocks are equal.
@@ -25,13 +25,16 @@ struct AllToAll {
         steps(shares.steps),
         needs_to(task.ranks) {
     // In place, what others have not read yet would be overwritten.
-    if (may_lend) lends = loan.open(largest, 0, call.in_place() ? nullptr : call.input);
+    const std::span lendable(call.input, call.in_place() ? 0 : outgoing.total());
+    if (may_lend) lends = loan.open(largest, 0, lendable);
   }
   [[nodiscard]] Loan::Block block_of(int rank) const {
     return {outgoing.start(task.rank),
             {task.call.output + incoming.start(rank), incoming.bytes(rank)}};
   }
 
+  /// In place, the blocks of others are written where the own ones lay, so those are given first.
+  [[nodiscard]] std::size_t reads_at() const { return task.call.in_place() ? steps - 1 : 0; }
   void give(std::size_t step) const { shares.give(task, outgoing, step); }
   void take(std::size_t step) const {
     for (int rank = 0; rank < task.ranks; ++rank) {

@@ -18,14 +18,17 @@ namespace muster::comm::collective::shared {
 /// bytes.
 class SplitAllreduce final : public Operation {
  public:
-  SplitAllreduce(Channel& channel, const Call& call)
+  /// `may_lend`: ranks could do it as in lent_allreduce.h.
+  SplitAllreduce(Channel& channel, const Call& call, bool may_lend)
       : task_(channel, call),
+        pact_(task_),
         bytes_(call.count * task_.item),
         chunks_(std::max<std::size_t>(1, (bytes_ + kStepBytes - 1) / kStepBytes)),
         sources_(task_.ranks) {
     // Even in place: what others have not combined yet is not overwritten.
     const auto offset = channel.segment().arena_offset(call.input, bytes_);
     direct_ = offset ? *offset + 1 : 0;
+    if (may_lend) pact_.open(bytes_, Way::stage);
   }
 
   [[nodiscard]] const Signature& signature() const override { return task_.signature; }
@@ -35,8 +38,20 @@ class SplitAllreduce final : public Operation {
                                combined_ < given_ ? seen_chunk_ : task_.ranks);
     return first < task_.ranks ? first : -1;
   }
+  [[nodiscard]] bool awaits(int rank) const override {
+    const auto is_silent = [&](std::uint64_t position) {
+      return task_.channel.look(rank, position, task_.signature) == Channel::Look::nothing;
+    };
+    return combined_ < given_ ? is_silent(first_step(combined_))
+                              : is_silent(first_step(collected_) + 1);
+  }
+  [[nodiscard]] bool is_lending() const override {
+    return direct_ != 0 && given_ > 0 && collected_ < chunks_;
+  }
 
   Progress advance() override {
+    if (over_) return Progress::over;
+    if (in_vain_) return Progress::waiting;
     Progress seen = Progress::waiting;
     for (bool moved = true; moved;) {
       moved = give();
@@ -44,7 +59,10 @@ class SplitAllreduce final : public Operation {
       if (seen = collect(moved); seen == Progress::differs) return seen;
     }
     if (collected_ < chunks_) return Progress::waiting;
+    over_ = true;
+    pact_.end();
     task_.channel.move_to(task_.first + 2 * chunks_);
+    task_.channel.note_call(true);
     return Progress::over;
   }
 
@@ -88,6 +106,7 @@ class SplitAllreduce final : public Operation {
       if (!task_.channel.may_say(at)) break;
       task_.mark(2 * given_, direct_);
       if (direct_ == 0) stage(given_);
+      if (given_ == 0) pact_.say();
       task_.channel.say(at, task_.signature);
       news_ = true;
     }
@@ -106,16 +125,22 @@ class SplitAllreduce final : public Operation {
     while (combined_ < given_ && task_.channel.may_say(first_step(combined_) + 1)) {
       const Progress seen = all_spoke(first_step(combined_), seen_chunk_);
       if (seen != Progress::over) return seen;
+      if (combined_ == 0) pact_.hear();
       const std::uint64_t at = first_step(combined_);
       if (at > kAhead) task_.channel.know_finished(at - kAhead);
       const Part own = part(combined_, task_.rank);
       const std::size_t offset = combined_ * kStepBytes;
       for (int rank = 0; rank < task_.ranks; ++rank)
-        sources_[rank] = (rank == task_.rank ? task_.call.input + offset
-                                             : task_.given(rank, 2 * combined_, offset)) +
+        sources_[rank] = (rank == task_.rank
+                              ? task_.call.input + offset
+                              : task_.given(rank, 2 * combined_, offset, chunk_bytes(combined_))) +
                          own.start;
       if (own.bytes > 0)
         combine(task_, task_.channel.staging(at + 1), sources_.all(), own.bytes, 0);
+      if (task_.borrowed_in_vain()) {
+        in_vain_ = true;
+        return Progress::waiting;  // for the end of the group
+      }
       task_.channel.say(at + 1, task_.signature);
       ++combined_;
       news_ = moved = true;
@@ -154,6 +179,7 @@ class SplitAllreduce final : public Operation {
   }
 
   Task task_;
+  Pact pact_;
   std::size_t bytes_;
   std::size_t chunks_;
   Sources sources_;
@@ -163,6 +189,8 @@ class SplitAllreduce final : public Operation {
   std::size_t collected_ = 0;  // chunks that are in the output
   int seen_chunk_ = 0;         // ranks before this one have given the chunk to combine
   int seen_parts_ = 0;         // and those have combined the chunk to collect
+  bool over_ = false;
+  bool in_vain_ = false;  // what was read may be wrong
 };
 
 }  // namespace muster::comm::collective::shared

@@ -7,18 +7,55 @@
 
 namespace muster::comm::collective::shared {
 
-/// Broadcast. The root gives its `bytes` in pieces of a step; the others take them. The root waits
-/// for nobody until it is a ring of steps ahead. Or it lends them, see `Loan`.
+/// Broadcast of what fits into the root's line. The root waits for nobody until it is a ring of
+/// steps ahead.
 ///
-/// Steps: 1 for up to 232 bytes, which travel in the line itself; else ⌈bytes / 32 KiB⌉. Bytes: the
-/// root writes `bytes` once (nothing, if they lie in its arena, or are lent), each other rank reads
-/// them once.
+/// Steps: 1. Bytes: the root writes `bytes` once, each other rank reads them once.
+struct InlineBroadcast {
+  static bool takes(const Call& call) {
+    return call.count * item_size(call.element) <= kInlineBytes;
+  }
+
+  InlineBroadcast(Channel& channel, const Call& call)
+      : task(channel, call), bytes(call.count * task.item), gives(task.rank == call.root) {
+    if (gives) return;
+    needs_from = call.root;
+    needs_to = call.root + 1;
+  }
+
+  static constexpr bool brief() { return true; }
+  void give(std::size_t /*step*/) const {
+    copy_few(task.channel.line(task.first).payload, task.call.input, bytes);
+  }
+  void take(std::size_t /*step*/) const {
+    const Call& call = task.call;
+    if (!gives) {
+      copy_few(call.output, task.channel.line(call.root, task.first).payload, bytes);
+    } else if (!call.in_place()) {
+      copy_few(call.output, call.input, bytes);
+    }
+  }
+
+  Task task;
+  std::size_t bytes;
+  static constexpr std::size_t steps = 1;
+  bool gives;
+  static constexpr bool lends = false;
+  int needs_from = 0;
+  int needs_to = 0;
+};
+
+/// Broadcast of more. The root gives its `bytes` in pieces of a step; the others take them. The
+/// root waits for nobody until it is a ring of steps ahead. Or it lends them, see `Loan`.
+///
+/// Steps: ⌈bytes / 32 KiB⌉. Bytes: the root writes `bytes` once (nothing, if they lie in its arena,
+/// or are lent), each other rank reads them once.
 struct Broadcast {
   Broadcast(Channel& channel, const Call& call, bool may_lend)
       : task(channel, call),
         loan(task),
         bytes(call.count * task.item),
-        steps(std::max<std::size_t>(1, (bytes + kStepBytes - 1) / kStepBytes)),
+        steps((bytes + kStepBytes - 1) / kStepBytes),
         gives(task.rank == call.root) {
     if (gives) {
       direct = task.direct(bytes);
@@ -29,21 +66,16 @@ struct Broadcast {
     }
     if (may_lend && loan.open(bytes, (call.root + 1) % task.ranks, lendable())) lends = true;
   }
-  [[nodiscard]] const std::byte* lendable() const {
-    return gives && direct == 0 ? task.call.input : nullptr;
+  [[nodiscard]] std::span<const std::byte> lendable() const {
+    return {task.call.input, gives && direct == 0 ? bytes : 0};
   }
   [[nodiscard]] Loan::Block block_of(int /*rank*/) const { return {0, {task.call.output, bytes}}; }
 
-  [[nodiscard]] bool brief() const { return bytes <= kInlineBytes; }
   [[nodiscard]] std::size_t piece(std::size_t step) const {
     return std::min(kStepBytes, bytes - step * kStepBytes);
   }
   void give(std::size_t step) const {
     const std::uint64_t at = task.first + step;
-    if (bytes <= kInlineBytes) {
-      if (bytes > 0) std::memcpy(task.channel.line(at).payload, task.call.input, bytes);
-      return;
-    }
     task.mark(step, direct);
     if (direct == 0)
       copy_in(task.channel.staging(at), task.call.input + step * kStepBytes, piece(step), bytes);
@@ -54,13 +86,9 @@ struct Broadcast {
     if (gives) {
       const std::size_t own = loan.lends() ? bytes : piece(step);
       if (!task.call.in_place()) copy_out(into, task.call.input + offset, own, bytes);
-    } else if (loan.lent_by(task.call.root)) {
-      return;
-    } else if (bytes <= kInlineBytes) {
-      if (bytes > 0)
-        std::memcpy(into, task.channel.line(task.call.root, task.first).payload, bytes);
-    } else {
-      copy_out(into, task.given(task.call.root, step, offset), piece(step), bytes);
+    } else if (!loan.lent_by(task.call.root)) {
+      const std::size_t now = piece(step);
+      copy_out(into, task.given(task.call.root, step, offset, now), now, bytes);
     }
   }
 

@@ -4,6 +4,8 @@
 
 namespace muster::comm::collective::shared {
 
+static_assert(kLoanKinds == kOperations.size() * kLoanSizes);
+
 Channel::Channel(Segment& segment, std::size_t index, const std::function<void()>* at_step)
     : segment_(segment),
       at_step_(at_step),
@@ -11,7 +13,10 @@ Channel::Channel(Segment& segment, std::size_t index, const std::function<void()
       own_staging_(segment.staging(segment.rank(), index)) {
   for (int rank = 0; rank < segment.ranks(); ++rank)
     peers_.push_back({&segment.control(rank).channels[index], segment.staging(rank, index)});
-  for (std::size_t kind = 0; kind < kLoanKinds; ++kind) contests_[kind] = Contest::of(kind);
+  for (std::size_t kind = 0; kind < kLoanKinds; ++kind) {
+    contests_[kind] = Contest::of(kind);
+    agreed_[kind] = usual_way(kind);
+  }
 }
 
 void Channel::look_who_finished() {
@@ -23,6 +28,17 @@ void Channel::look_who_finished() {
     least = std::min(least, done.steps.load(std::memory_order_acquire));
   }
   know_finished(least);
+}
+
+int Channel::who_has_not_finished(std::uint64_t position) const {
+  for (int other = 0; other < ranks(); ++other)
+    if (other != rank() && !has_finished(other, position)) return other;
+  return -1;
+}
+
+int Channel::who_takes_room(std::uint64_t position, bool staged) const {
+  const std::uint64_t ahead = staged ? slots_ahead(position) : kRing;
+  return position < ahead ? -1 : who_has_not_finished(position + 1 - ahead);
 }
 
 }  // namespace muster::comm::collective::shared

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "muster/comm/collective/call.h"
@@ -17,8 +19,9 @@ namespace muster::comm::collective::shared {
 
 /// The calls with one tag, as one rank sees them: an endless row of steps, the same for all ranks.
 /// At each step a rank may say something (a line, and up to `kStepBytes` of staging), see what
-/// others say, and say that it has finished. A line is kept for `kRing` steps, staging for
-/// `kSlots`: who says more waits until all have finished with what it replaces.
+/// others say, and say that it has finished. A line is kept for `kRing` steps, staging for as many
+/// as there are slots (`use_slots`): who says more waits until all have finished with what it
+/// replaces.
 ///
 /// Only one thread at a time.
 class Channel {
@@ -32,7 +35,13 @@ class Channel {
 
   /// Where the next call begins.
   [[nodiscard]] std::uint64_t position() const { return position_; }
-  void move_to(std::uint64_t position) { position_ = position; }
+  /// A call begins that uses so many slots of staging; the same on all ranks.
+  void use_slots(std::size_t slots) { slots_ = slots; }
+  /// It is over.
+  void move_to(std::uint64_t position) {
+    position_ = position;
+    if (slots_ == kFewSlots) few_end_ = position;
+  }
 
   /// As `Signature::earlier` of the next call.
   [[nodiscard]] std::uint16_t earlier() const { return earlier_; }
@@ -44,15 +53,15 @@ class Channel {
   /// away the line that is being written, and steps are better taken several at a time.
   [[nodiscard]] bool streams() const { return takes_in_a_row_ > kStream; }
 
-  /// Whether this rank may say something at a position; `ahead` is `kSlots`, or, for who needs no
-  /// staging, `kRing`.
-  [[nodiscard]] bool may_say(std::uint64_t position, std::size_t ahead = kSlots) {
+  /// Whether this rank may say something at a position, with staging or only in its line.
+  [[nodiscard]] bool may_say(std::uint64_t position, bool staged = true) {
+    const std::size_t ahead = staged ? slots_ahead(position) : kRing;
     return position < all_finished_ + ahead ||
            (look_who_finished(), position < all_finished_ + ahead);
   }
   [[nodiscard]] Line& line(std::uint64_t position) const { return own_->lines[position % kRing]; }
   [[nodiscard]] std::byte* staging(std::uint64_t position) const {
-    return own_staging_ + position % kSlots * kSlotBytes;
+    return own_staging_ + position % slots_ * kSlotBytes;
   }
   void say(std::uint64_t position, const Signature& signature) const {
     if (at_step_ != nullptr) [[unlikely]]
@@ -84,7 +93,7 @@ class Channel {
     return peers_[static_cast<std::size_t>(rank)].control->lines[position % kRing];
   }
   [[nodiscard]] const std::byte* staging(int rank, std::uint64_t position) const {
-    return peers_[static_cast<std::size_t>(rank)].staging + position % kSlots * kSlotBytes;
+    return peers_[static_cast<std::size_t>(rank)].staging + position % slots_ * kSlotBytes;
   }
 
   /// This rank needs nothing more of the steps before `position`.
@@ -100,19 +109,73 @@ class Channel {
     return all_finished_ >= position || (look_who_finished(), all_finished_ >= position);
   }
 
+  [[nodiscard]] bool has_finished(int rank, std::uint64_t position) const {
+    if (segment_.has_left(rank)) return true;  // and reads nothing any more
+    const auto& done = peers_[static_cast<std::size_t>(rank)].control->done;
+    return done.steps.load(std::memory_order_acquire) >= position;
+  }
+
+  /// The first other rank that has not, or -1.
+  [[nodiscard]] int who_has_not_finished(std::uint64_t position) const;
+  /// The same, for those that this one waits for where `may_say` is false.
+  [[nodiscard]] int who_takes_room(std::uint64_t position, bool staged) const;
+
   /// How a rank wants others to give, in calls of a kind.
   [[nodiscard]] Way wish(int rank, std::size_t kind) const {
-    const auto& done = peers_[static_cast<std::size_t>(rank)].control->done;
-    const bool unusual = (done.unusual.load(std::memory_order_relaxed) >> kind & 1) != 0;
-    return unusual ? other(usual_way(kind)) : usual_way(kind);
+    const auto& wishes = peers_[static_cast<std::size_t>(rank)].control->wishes;
+    return wishes.unusual[kind].load(std::memory_order_relaxed) ? other(usual_way(kind))
+                                                                : usual_way(kind);
   }
-  [[nodiscard]] const Contest& contest(std::size_t kind) const { return contests_[kind]; }
-  /// A call of this kind is over, and this rank is its judge.
-  void note(std::size_t kind, Way way, Duration took) {
-    contests_[kind].note(way, took);
-    if (contests_[kind].wanted() != wish(rank(), kind))
-      own_->done.unusual.fetch_xor(std::uint64_t{1} << kind, std::memory_order_relaxed);
+  /// A call of this kind, with blocks of so many bytes, is over, and this rank is its judge.
+  void note(std::size_t kind, Way way, std::size_t block, Duration took) {
+    contests_[kind].note(way, for_smallest(kind, block, took));
+    const bool unusual = contests_[kind].wanted() != usual_way(kind);
+    if (wish(rank(), kind) != contests_[kind].wanted())
+      own_->wishes.unusual[kind].store(unusual, std::memory_order_relaxed);
   }
+
+  /// Some memory, of devices and the like, only its own process can read, and nothing tells but
+  /// trying. Who cannot read what a rank lends in the call that began at `first` declines it, and
+  /// waits for the copy that it is lent instead.
+  void decline(int rank, std::uint64_t first) const {
+    own_->declined.loan.store(loan(rank, first), std::memory_order_release);
+  }
+  /// Whether another rank has declined what this one lends.
+  [[nodiscard]] bool is_declined(std::uint64_t first) const {
+    return std::any_of(peers_.begin(), peers_.end(), [&](const Peer& peer) {
+      return peer.control->declined.loan.load(std::memory_order_acquire) == loan(rank(), first);
+    });
+  }
+  /// Room for a copy, which `lend_copy` shows to the others; until `drop_copy`.
+  [[nodiscard]] std::byte* copy_room(std::size_t bytes) {
+    copy_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    return copy_.get();
+  }
+  void lend_copy(std::uint64_t first) const {
+    own_->declined.copy_at.store(reinterpret_cast<std::uint64_t>(copy_.get()),
+                                 std::memory_order_relaxed);
+    own_->declined.copied.store(loan(rank(), first), std::memory_order_release);
+  }
+  void drop_copy() { copy_.reset(); }
+  /// Where the copy lies that a rank lends; 0 when there is none.
+  [[nodiscard]] std::uint64_t copy_by(int rank, std::uint64_t first) const {
+    const auto& declined = peers_[static_cast<std::size_t>(rank)].control->declined;
+    if (declined.copied.load(std::memory_order_acquire) != loan(rank, first)) return 0;
+    return declined.copy_at.load(std::memory_order_relaxed);
+  }
+
+  /// Where so many bytes of a rank are put before they are combined; until the next call.
+  [[nodiscard]] std::byte* scratch(int rank, std::size_t bytes) {
+    const std::size_t all = static_cast<std::size_t>(ranks()) * bytes;
+    if (scratch_bytes_ < all) {
+      scratch_ = std::make_unique_for_overwrite<std::byte[]>(all);
+      scratch_bytes_ = all;
+    }
+    return scratch_.get() + static_cast<std::size_t>(rank) * bytes;
+  }
+  /// How all ranks do the next call of a kind, where they have to do the same; see `Pact`.
+  [[nodiscard]] Way agreed(std::size_t kind) const { return agreed_[kind]; }
+  void agree(std::size_t kind, Way way) { agreed_[kind] = way; }
 
  private:
   /// Others have copies of the line from the last time round: taking it back from them now hides
@@ -121,6 +184,17 @@ class Channel {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(line.stamp));
 #endif
+  }
+
+  /// By how many steps a rank may be ahead of one that still reads a slot. A call with few slots
+  /// may have used this one half a turn ago.
+  [[nodiscard]] std::size_t slots_ahead(std::uint64_t position) const {
+    return position < few_end_ + kFewSlots ? kFewSlots : slots_;
+  }
+
+  /// What a rank lends in a call, as a number that is not used again.
+  [[nodiscard]] static std::uint64_t loan(int rank, std::uint64_t first) {
+    return (first + 1) * kMostRanks + static_cast<std::uint64_t>(rank);
   }
 
   static constexpr std::uint32_t kStream = 32;
@@ -139,9 +213,15 @@ class Channel {
   std::vector<Peer> peers_;
   std::uint64_t position_ = 0;
   std::uint64_t all_finished_ = 0;
+  std::uint64_t few_end_ = 0;   // of the last call with few slots
+  std::size_t slots_ = kSlots;  // of the call that is under way
   std::uint32_t takes_in_a_row_ = 0;
   std::uint16_t earlier_ = 0;
   std::array<Contest, kLoanKinds> contests_;
+  std::array<Way, kLoanKinds> agreed_;
+  std::unique_ptr<std::byte[]> scratch_;
+  std::size_t scratch_bytes_ = 0;
+  std::unique_ptr<std::byte[]> copy_;  // of what is lent and cannot be read
 };
 
 }  // namespace muster::comm::collective::shared

@@ -28,8 +28,8 @@ class ChannelTest : public testing::Test {
   const Result<FileDescriptor> file_ = Segment::create(2);
   const Mapped first_ = map(0);
   const Mapped second_ = map(1);
-  const Channel writer{*first_.value(), 0};
-  const Channel reader{*second_.value(), 0};
+  Channel writer{*first_.value(), 0};
+  Channel reader{*second_.value(), 0};
 };
 
 TEST_F(ChannelTest, NeverTakesWhatIsSaidARingLaterForAnotherCall) {
@@ -57,6 +57,34 @@ TEST_F(ChannelTest, TellsACallThatDiffers) {
   EXPECT_EQ(reader.look(0, 3, signature_at(3)), Channel::Look::same);
   EXPECT_EQ(reader.look(0, 3, signature_at(4)), Channel::Look::differs);
   EXPECT_EQ(reader.look(0, 3 + kRing, signature_at(3)), Channel::Look::nothing);
+}
+
+// The slot of a step is that of another one half a turn ago, in a call with half as many slots.
+TEST_F(ChannelTest, KeepsWhatACallWithFewSlotsStagedUntilAllHaveIt) {
+  constexpr std::uint64_t kEnd = 2 * kFewSlots;
+  writer.use_slots(kFewSlots);
+  ASSERT_EQ(writer.staging(kEnd - 1), writer.staging(kFewSlots - 1));
+  writer.finish(kEnd);
+  writer.move_to(kEnd);
+  reader.finish(kEnd - 1);
+  writer.use_slots(kSlots);
+  ASSERT_EQ(writer.staging(kEnd + kFewSlots - 1), writer.staging(kFewSlots - 1));
+  EXPECT_TRUE(writer.may_say(kEnd + kFewSlots - 2));
+  EXPECT_FALSE(writer.may_say(kEnd + kFewSlots - 1));
+  reader.finish(kEnd);
+  EXPECT_TRUE(writer.may_say(kEnd + kFewSlots - 1));
+  // From here on nothing of that call is in the way.
+  EXPECT_TRUE(writer.may_say(kEnd + kSlots - 1));
+  EXPECT_FALSE(writer.may_say(kEnd + kSlots));
+}
+
+TEST_F(ChannelTest, FindsNothingOutsideAnArena) {
+  Segment& segment = *second_.value();
+  const std::uint64_t all = segment.header().arena_bytes;
+  EXPECT_NO_THROW(static_cast<void>(segment.arena(0, all - 8, 8)));
+  EXPECT_THROW(static_cast<void>(segment.arena(0, all - 7, 8)), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(segment.arena(0, all + 1, 0)), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(segment.arena(0, 1, SIZE_MAX)), std::runtime_error);
 }
 
 }  // namespace

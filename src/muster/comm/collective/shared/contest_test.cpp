@@ -1,5 +1,7 @@
 #include "muster/comm/collective/shared/contest.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace muster::comm::collective::shared {
@@ -46,10 +48,89 @@ TEST(Contest, WantsTheQuickerWayUntilItTriesAgain) {
 
 TEST(Contest, FollowsWhenTheOtherWayBecomesQuicker) {
   Contest contest(Way::lend, kLap);
+  const auto staging_becomes_quicker = [](Way way) {
+    return microseconds(way == Way::lend ? 10 : 5);
+  };
   const std::uint32_t round = (Contest::kPeriod + 2) * kTrial;
   EXPECT_EQ(play(contest, round, lending_is_quicker)[1], kTrial);
-  EXPECT_EQ(play(contest, round, staging_is_quicker)[0], kTrial);
+  EXPECT_EQ(play(contest, round, staging_becomes_quicker)[0], kTrial);
   EXPECT_EQ(play(contest, round, lending_is_quicker)[1], kTrial);
+}
+
+TEST(Contest, TriesAgainSoonWhenItsWayBecomesSlow) {
+  Contest contest(Way::lend, kLap);
+  play(contest, (2 + Contest::kLeast) * kTrial, lending_is_quicker);
+  ASSERT_FALSE(contest.tries());
+  play(contest, 2 * kTrial, staging_is_quicker);
+  EXPECT_TRUE(contest.tries());
+  play(contest, 2 * kTrial, staging_is_quicker);
+  EXPECT_EQ(contest.wanted(), Way::stage);
+}
+
+TEST(Contest, DoesNotTryAgainBecauseOfSomeSlowCalls) {
+  Contest contest(Way::lend, kLap);
+  play(contest, 2 * kTrial, lending_is_quicker);
+  std::uint32_t calls = 0;
+  const auto wanted = play(contest, (Contest::kPeriod - 1) * kTrial, [&](Way way) -> Duration {
+    return ++calls % (2 * kTrial) <= 6 * kLap ? microseconds(1000) : lending_is_quicker(way);
+  });
+  EXPECT_EQ(wanted[1], 0U);
+}
+
+// Others may be late for longer and longer.
+TEST(Contest, TriesSeldomWhenCallsBecomeSlowForAnotherReason) {
+  Contest contest(Way::lend, kLap);
+  play(contest, 2 * kTrial, lending_is_quicker);
+  Duration lateness = microseconds(100);
+  bool tried = false;
+  const auto late = [&](Way way) {
+    if (std::exchange(tried, contest.tries()) && !contest.tries()) lateness *= 2;
+    return lending_is_quicker(way) + lateness;
+  };
+  // It waits 2, 4, 8, 16, 32 and 64 times as long as a trial.
+  const auto wanted = play(contest, (2 + 4 + 8 + 16 + 32 + 64 + 2 * 6) * kTrial, late);
+  EXPECT_EQ(wanted[1], 6 * kTrial);
+}
+
+TEST(Contest, TriesAgainSoonAfterAChange) {
+  Contest contest(Way::lend, kLap);
+  play(contest, 2 * kTrial, lending_is_quicker);
+  for (int i = 0; i < 5; ++i) {
+    play(contest, (Contest::kLeast + 2) * kTrial, staging_is_quicker);
+    ASSERT_EQ(contest.wanted(), Way::stage) << i;
+    play(contest, (Contest::kLeast + 2) * kTrial, lending_is_quicker);
+    ASSERT_EQ(contest.wanted(), Way::lend) << i;
+  }
+}
+
+TEST(Contest, IsNotDecidedByOneInterruption) {
+  for (std::uint32_t when = 0; when < kTrial; ++when) {
+    Contest contest(Way::lend, kLap);
+    std::uint32_t lent = 0;
+    play(contest, 2 * kTrial, [&](Way way) -> Duration {
+      return way == Way::lend && lent++ == when ? microseconds(5000) : lending_is_quicker(way);
+    });
+    EXPECT_EQ(contest.wanted(), Way::lend) << when;
+  }
+}
+
+// Now and then all is at hand by chance.
+TEST(Contest, IsNotDecidedByOneLuckyLapOfSmallBlocks) {
+  constexpr std::uint32_t kManyCalls = 64;
+  Contest contest(Way::lend, kManyCalls);
+  std::uint32_t staged = 0;
+  play(contest, 2 * contest.trial(), [&](Way way) -> Duration {
+    if (way == Way::lend) return microseconds(20);
+    return microseconds(++staged > kManyCalls && staged <= 3 * kManyCalls ? 10 : 25);
+  });
+  EXPECT_EQ(contest.wanted(), Way::lend);
+}
+
+TEST(Contest, ComparesCallsOfDifferentSizes) {
+  const std::size_t kind = kind_of(Operation::broadcast, kLendFrom);
+  const Duration small = for_smallest(kind, kLendFrom, microseconds(10));
+  EXPECT_EQ(small, Duration(microseconds(10)));
+  EXPECT_EQ(for_smallest(kind, 2 * kLendFrom, microseconds(20)), small);
 }
 
 TEST(Contest, DoesNotCountTheFirstLap) {
@@ -95,12 +176,10 @@ TEST(Contest, KeepsOperationsAndSizesApart) {
       EXPECT_FALSE(seen[kind]);
       seen[kind] = true;
       EXPECT_EQ(kind_of(operation, block + block / 2), kind);
-      EXPECT_EQ(usual_way(kind), block < kStageFrom ? Way::lend : Way::stage);
     }
     EXPECT_EQ(kind_of(operation, std::size_t{1} << 40),
               kind_of(operation, kLendFrom << (kLoanSizes - 1)));
   }
-  static_assert(kLoanKinds <= 64, "a bit for each");
 }
 
 }  // namespace

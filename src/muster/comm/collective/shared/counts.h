@@ -74,6 +74,10 @@ class Variable final : public Operation {
   [[nodiscard]] int waits_for() const override {
     return blocks_ ? blocks_->waits_for() : counts_.waits_for();
   }
+  [[nodiscard]] bool awaits(int rank) const override {
+    return blocks_ ? blocks_->awaits(rank) : counts_.awaits(rank);
+  }
+  [[nodiscard]] bool is_lending() const override { return blocks_ && blocks_->is_lending(); }
 
   Progress advance() override {
     if (!blocks_) {

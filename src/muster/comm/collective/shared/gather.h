@@ -9,12 +9,58 @@
 
 namespace muster::comm::collective::shared {
 
+/// Gather and allgather of equal blocks that fit into a line. Does the same as the other, and
+/// computes less: at this size that is what a call costs.
+///
+/// Steps: 1. Bytes: every rank writes its block once; who takes reads n - 1 blocks.
+struct InlineGather {
+  static bool fits(const Call& call) {
+    return !call.variable && call.count * item_size(call.element) <= kInlineBytes;
+  }
+
+  InlineGather(Channel& channel, const Call& call)
+      : task(channel, call),
+        block(call.count * task.item),
+        takes(call.operation == collective::Operation::allgather || task.rank == call.root),
+        gives(call.operation == collective::Operation::allgather || task.rank != call.root),
+        needs_to(takes ? task.ranks : 0) {}
+
+  static constexpr bool brief() { return true; }
+  [[nodiscard]] std::byte* place_of(int rank) const {
+    return task.call.output + static_cast<std::size_t>(rank) * block;
+  }
+  void give(std::size_t /*step*/) const {
+    // In place, the own block lies among the others where it belongs.
+    const bool in_place = takes && task.call.in_place();
+    copy_few(task.channel.line(task.first).payload,
+             in_place ? place_of(task.rank) : task.call.input, block);
+  }
+  void begin() const {
+    if (takes && !task.call.in_place()) copy_few(place_of(task.rank), task.call.input, block);
+  }
+  void take(std::size_t /*step*/) const {
+    if (!takes) return;
+    for (int rank = 0; rank < task.ranks; ++rank)
+      if (rank != task.rank)
+        copy_few(place_of(rank), task.channel.line(rank, task.first).payload, block);
+  }
+
+  Task task;
+  std::size_t block;
+  static constexpr std::size_t steps = 1;
+  bool takes;
+  bool gives;
+  static constexpr bool lends = false;
+  int needs_from = 0;
+  int needs_to;
+};
+
 /// Gather and allgather, also with different counts. Every rank gives its block in pieces of a
 /// step; the root, or every rank, takes the pieces of all others and puts them where they belong.
 /// For gather, ranks other than the root wait for nobody until they are a ring of steps ahead. Or
 /// they lend their blocks, see `Loan`.
 ///
-/// Steps: 1 when no block has more than 232 bytes; else ⌈largest block / 32 KiB⌉. Bytes: every rank
+/// Steps: 1 when no block has more than 360 bytes; else ⌈largest block / 32 KiB⌉. Bytes: every rank
 /// writes its block once (nothing, if it lies in its arena, or is lent); who takes reads n - 1
 /// blocks.
 struct Gather {
@@ -38,13 +84,16 @@ struct Gather {
       direct = offset ? *offset + 1 : 0;
       lends = direct != 0;
     }
-    const std::byte* const lendable = gives && direct == 0 ? input : nullptr;
+    const std::span lendable(input, gives && direct == 0 ? own : 0);
     if (may_lend && loan.open(largest, all ? 0 : call.root, lendable)) lends = true;
   }
   [[nodiscard]] Loan::Block block_of(int rank) const {
     return {0, {task.call.output + blocks.start(rank), blocks.bytes(rank)}};
   }
 
+  [[nodiscard]] int only_reader() const {
+    return is_rooted(task.call.operation) ? task.call.root : -1;
+  }
   [[nodiscard]] bool brief() const { return inlined; }
   [[nodiscard]] std::size_t piece(int block, std::size_t step) const {
     const std::size_t offset = std::min(step * kStepBytes, blocks.bytes(block));
@@ -63,14 +112,14 @@ struct Gather {
     const std::byte* const from = input + offset;
     if (direct == 0) copy_in(task.channel.staging(at), from, bytes, blocks.total());
     // For itself, too, while it is in the cache.
-    if (takes)
+    if (takes && steps > 1)
       copy_out(task.call.output + blocks.start(task.rank) + offset, from, bytes, blocks.total());
   }
   /// The own block, unless it is copied along with what others get.
   void begin() const {
-    const bool staged = gives && !inlined && !loan.lends();
-    if (takes && !staged)
-      copy_out(task.call.output + blocks.start(task.rank), input, own, blocks.total());
+    const bool along = gives && steps > 1 && !loan.lends();
+    if (takes && !along)
+      copy_own(task.call.output + blocks.start(task.rank), input, own, blocks.total());
   }
   void take(std::size_t step) const {
     if (!takes) return;
@@ -78,8 +127,8 @@ struct Gather {
     for (int rank = 0; rank < task.ranks; ++rank) {
       const std::size_t bytes = piece(rank, step);
       if (rank == task.rank || loan.lent_by(rank) || bytes == 0) continue;
-      const std::byte* const from =
-          inlined ? task.channel.line(rank, task.first).payload : task.given(rank, step, offset);
+      const std::byte* const from = inlined ? task.channel.line(rank, task.first).payload
+                                            : task.given(rank, step, offset, bytes);
       copy_out(task.call.output + blocks.start(rank) + offset, from, bytes, blocks.total());
     }
   }

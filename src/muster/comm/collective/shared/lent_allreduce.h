@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "muster/base/result.h"
 #include "muster/comm/collective/shared/block_map.h"
@@ -26,15 +25,16 @@ struct LentAllreduce {
   }
 
   LentAllreduce(Channel& channel, const Call& call)
-      : task(channel, call), needs_to(task.ranks), sources(task.ranks) {
+      : task(channel, call), pact(task), needs_to(task.ranks), sources(task.ranks) {
     const auto ranks = static_cast<std::size_t>(task.ranks);
-    // Whole lines of cache, whole items.
-    const std::size_t unit = std::max<std::size_t>(64, task.item);
     const std::size_t bytes = call.count * task.item;
-    share = ((bytes + ranks - 1) / ranks + unit - 1) / unit * unit;
+    share = ((bytes + ranks - 1) / ranks + unit() - 1) / unit() * unit();
     whole = bytes;
-    scratch.resize(kChunk * (ranks - 1));
+    pact.open(bytes, Way::lend);
   }
+
+  /// Whole lines of cache, whole items.
+  [[nodiscard]] std::size_t unit() const { return std::max<std::size_t>(64, task.item); }
 
   struct Part {
     std::size_t start;
@@ -45,7 +45,8 @@ struct LentAllreduce {
     return {start, std::min(share, whole - start)};
   }
 
-  void give(std::size_t step) const {
+  void give(std::size_t step) {
+    if (step == 1 && copy != nullptr) copy_result();
     const std::uint64_t addresses[] = {reinterpret_cast<std::uint64_t>(task.call.input),
                                        reinterpret_cast<std::uint64_t>(task.call.output)};
     std::memcpy(task.channel.line(task.first + step).payload, addresses, sizeof addresses);
@@ -56,59 +57,74 @@ struct LentAllreduce {
     return addresses[which];
   }
 
-  Result<bool> take(std::size_t step) { return step == 0 ? combine_own() : collect(); }
+  [[nodiscard]] int source() const { return lender; }
+  Result<void> take(std::size_t step) { return step == 0 ? combine_own() : collect(); }
 
-  Result<bool> combine_own() {
+  Result<void> combine_own() {
     const Part own = part(task.rank);
-    for (std::size_t at = 0; at < own.bytes; at += kChunk) {
-      const std::size_t bytes = std::min(kChunk, own.bytes - at);
-      const std::size_t offset = own.start + at;
-      std::byte* into = scratch.data();
-      for (source = 0; source < task.ranks; ++source) {
-        if (source == task.rank) {
-          sources[source] = task.call.input + offset;
+    const std::size_t at_once = read_at_once(task.ranks, unit());
+    // Goes on where it stopped, when others could not be read.
+    for (; combined < own.bytes; combined += at_once) {
+      const std::size_t bytes = std::min(at_once, own.bytes - combined);
+      const std::size_t offset = own.start + combined;
+      for (lender = 0; lender < task.ranks; ++lender) {
+        if (lender == task.rank) {
+          sources[lender] = task.call.input + offset;
           continue;
         }
-        auto read = task.channel.segment().read(source, address(source, 0) + offset, {into, bytes});
-        if (!read || !*read) return read;
-        sources[source] = into;
-        into += kChunk;
+        std::byte* const into = task.channel.scratch(lender, at_once);
+        auto read = task.read(lender, address(lender, 0), offset, {into, bytes});
+        if (!read) return read;
+        sources[lender] = into;
       }
       combine(task, task.call.output + offset, sources.all(), bytes, 0);
     }
-    return true;
+    return {};
   }
 
-  Result<bool> collect() {
+  Result<void> collect() {
     for (int i = 1; i < task.ranks; ++i) {
-      source = (task.rank + i) % task.ranks;
-      const Part theirs = part(source);
+      lender = (task.rank + i) % task.ranks;
+      const Part theirs = part(lender);
       if (theirs.bytes == 0) continue;
-      auto read = task.channel.segment().read(source, address(source, 1) + theirs.start,
-                                              {task.call.output + theirs.start, theirs.bytes});
-      if (!read || !*read) return read;
+      auto read = task.read(lender, address(lender, 1), theirs.start,
+                            {task.call.output + theirs.start, theirs.bytes});
+      if (!read) return read;
     }
-    return true;
+    return {};
+  }
+
+  /// For those who cannot read what this rank lends. They read other parts of the input than of the
+  /// output, so there is one copy for both.
+  void lend_copy() {
+    copy = task.channel.copy_room(whole);
+    std::memcpy(copy, task.call.input, whole);
+    if (combined >= part(task.rank).bytes) copy_result();
+    task.channel.lend_copy(task.first);
+  }
+  void copy_result() const {
+    const Part own = part(task.rank);
+    std::memcpy(copy + own.start, task.call.output + own.start, own.bytes);
   }
 
   // The second step is given when the first was taken.
   static constexpr bool waits_to_give = true;
   // Below, copying through staging is as fast.
-  static constexpr std::size_t kFrom = std::size_t{512} << 10;
-  // What is read stays in the second level of cache until it is combined.
-  static constexpr std::size_t kChunk = std::size_t{64} << 10;
+  static constexpr std::size_t kFrom = std::size_t{64} << 10;
 
   Task task;
+  Pact pact;
   std::size_t share = 0;
   std::size_t whole = 0;
-  std::vector<std::byte> scratch;
   std::size_t steps = 2;
   bool gives = true;
   bool lends = true;
   int needs_from = 0;
   int needs_to;
   Sources sources;
-  int source = -1;  // being read
+  int lender = -1;            // being read
+  std::size_t combined = 0;   // of the own part
+  std::byte* copy = nullptr;  // the channel's, of what is lent
 };
 
 }  // namespace muster::comm::collective::shared

@@ -12,8 +12,9 @@
 namespace muster::comm::collective::shared {
 
 /// For calls whose blocks can be lent instead of staged. Who lends says at its first step where its
-/// input lies, and nothing at the others; whoever takes reads its block then, as a whole, straight
-/// out of that process, by a system call. Who lends waits until all have read.
+/// input lies, and nothing at the others; whoever takes reads its block straight out of that
+/// process, by a system call, or out of its arena: as a whole, or, where it is combined, piece by
+/// piece. Who lends waits until all have read.
 ///
 /// Every rank follows the wish of one of those who take, the judge, but nobody relies on that: of
 /// one call, some blocks may be lent and others staged.
@@ -28,17 +29,9 @@ class Loan {
   };
 
   /// Both ways are open to this call, if it is worth it: all ranks come to the same result. `input`
-  /// is what this rank can lend, null if nothing. Returns whether it does.
-  bool open(std::size_t block, int judge, const std::byte* input) {
-    if (block < kLendFrom) return false;
-    open_ = true;
-    kind_ = kind_of(task_.call.operation, block);
-    if (input != nullptr && task_.channel.wish(judge, kind_) == Way::lend)
-      address_ = reinterpret_cast<std::uint64_t>(input);
-    judges_ = task_.rank == judge;
-    tries_ = judges_ && task_.channel.contest(kind_).tries();
-    if (tries_) began_ = now();
-    return lends();
+  /// is what this rank can lend, empty if nothing. Returns whether it does.
+  bool open(std::size_t block, int judge, std::span<const std::byte> input) {
+    return block >= kLendFrom && begin(block, judge, input);
   }
   [[nodiscard]] bool is_open() const { return open_; }
   [[nodiscard]] bool lends() const { return address_ != 0; }
@@ -55,37 +48,71 @@ class Loan {
     std::memcpy(task_.channel.line(task_.first).payload + kAddressAt, &address_, sizeof address_);
   }
 
-  /// The ranks in between have spoken: takes what `plan` wants of those that lend. False when a
-  /// process is gone.
-  template <class Plan>
-  [[nodiscard]] Result<bool> take(Plan& plan) {
+  /// The ranks from `begin` to `end` have spoken.
+  void find_lenders(int begin, int end) {
     lender_count_ = 0;
+    for (int rank = begin; rank < end; ++rank) {
+      if (rank == task_.rank || address_of(rank) == 0) continue;
+      in_arena_ = in_arena_ || (address_of(rank) & Task::kInArena) != 0;
+      lenders_.set(static_cast<std::size_t>(rank));
+      ++lender_count_;
+    }
+  }
+  /// Reads a part of what a rank lends.
+  [[nodiscard]] Result<void> read(int rank, const Block& block) {
+    source_ = rank;
+    return task_.read(rank, address_of(rank), block.offset, block.into);
+  }
+  /// Takes what `plan` wants of those that lend.
+  template <class Plan>
+  [[nodiscard]] Result<void> take(const Plan& plan) {
     // Beginning with the next rank, so that not all read from the same one.
     for (int i = 1; i < task_.ranks; ++i) {
-      source_ = (task_.rank + i) % task_.ranks;
-      if (source_ < plan.needs_from || source_ >= plan.needs_to) continue;
-      const std::uint64_t address = address_of(source_);
-      if (address == 0) continue;
-      lenders_.set(static_cast<std::size_t>(source_));
-      ++lender_count_;
-      const Block block = plan.block_of(source_);
-      auto read = task_.channel.segment().read(source_, address + block.offset, block.into);
-      if (!read || !*read) return read;
+      const int rank = (task_.rank + i) % task_.ranks;
+      if (!lent_by(rank)) continue;
+      if (auto took = read(rank, plan.block_of(rank)); !took) return took;
     }
-    return true;
+    return {};
   }
-  /// The call is over; this rank took from so many others.
-  void end(int others) {
-    if (!judges_) return;
-    if (lender_count_ != 0 && lender_count_ != others) return;  // some did not know what is wanted
-    const Duration took = tries_ ? now() - began_ : Duration::max();
-    task_.channel.note(kind_, lender_count_ == 0 ? Way::stage : Way::lend, took);
+  /// For those who cannot read what this rank lends.
+  void lend_copy() {
+    std::memcpy(task_.channel.copy_room(input_.size()), input_.data(), input_.size());
+    task_.channel.lend_copy(task_.first);
+  }
+  /// The call is over. It counts for what was wished, even if not all followed: those who did not
+  /// know yet do so in the first lap, which does not count. Where nobody could lend, as in place,
+  /// or somebody lent out of the arena, it tells nothing.
+  void end() {
+    if (judges_ && !in_arena_ && (wish_ == Way::stage || lends() || lender_count_ > 0))
+      task_.channel.note(kind_, wish_, block_, now() - began_);
   }
 
  private:
   // Plans have a word of their own before it, see `Task::mark`.
   static constexpr std::size_t kAddressAt = 8;
 
+  // Not where small calls go by.
+  [[gnu::noinline]] bool begin(std::size_t block, int judge, std::span<const std::byte> input) {
+    open_ = true;
+    kind_ = kind_of(task_.call.operation, block);
+    block_ = block;
+    wish_ = task_.channel.wish(judge, kind_);
+    if (!input.empty()) lend(input);
+    judges_ = task_.rank == judge;
+    if (judges_) began_ = now();
+    return lends();
+  }
+  /// What lies in the arena is lent whatever is wished: others read it without a system call.
+  void lend(std::span<const std::byte> input) {
+    const auto offset = task_.channel.segment().arena_offset(input.data(), input.size());
+    if (offset) {
+      address_ = Task::kInArena | *offset;
+    } else if (wish_ == Way::lend) {
+      address_ = reinterpret_cast<std::uint64_t>(input.data());
+    }
+    in_arena_ = offset.has_value();
+    input_ = input;
+  }
   static TimePoint now() { return std::chrono::steady_clock::now(); }
   [[nodiscard]] std::uint64_t address_of(int rank) const {
     std::uint64_t address = 0;
@@ -97,10 +124,13 @@ class Loan {
   const Task& task_;  // of the plan that owns this
   bool open_ = false;
   bool judges_ = false;
-  bool tries_ = false;  // and takes the time
+  bool in_arena_ = false;  // what this rank or another lends
+  Way wish_ = Way::stage;
   int source_ = -1;
   std::size_t kind_ = 0;
-  std::uint64_t address_ = 0;  // of what this rank lends
+  std::size_t block_ = 0;
+  std::span<const std::byte> input_;  // what this rank can lend
+  std::uint64_t address_ = 0;         // of it, when it does
   std::bitset<kMostRanks> lenders_;
   int lender_count_ = 0;
   TimePoint began_;

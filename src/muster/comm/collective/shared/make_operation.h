@@ -30,24 +30,40 @@ auto choose_operation(Channel& channel, const Call& call, bool lends, Use use) {
   using collective::Operation;
   const std::size_t bytes = call.count * item_size(call.element);
   const int ranks = channel.ranks();
-  if (lends && LentAllreduce::takes(call))
-    return use.template operator()<Stepped<LentAllreduce>>(channel, call);
   switch (call.operation) {
     case Operation::barrier: return use.template operator()<Stepped<Barrier>>(channel, call);
     case Operation::broadcast:
+      if (InlineBroadcast::takes(call))
+        return use.template operator()<Stepped<InlineBroadcast>>(channel, call);
       return use.template operator()<Stepped<Broadcast>>(channel, call, lends);
-    case Operation::reduce: return use.template operator()<Stepped<Reduce>>(channel, call);
+    case Operation::reduce:
+      if (lends && bytes >= kLendFrom)
+        return use.template operator()<Stepped<LentReduce>>(channel, call);
+      return use.template operator()<Stepped<Reduce>>(channel, call);
     case Operation::allreduce:
-      if (splits(call, ranks)) return use.template operator()<SplitAllreduce>(channel, call);
+      if (lends && LentAllreduce::takes(call)) {
+        if (Pact::way(channel, call, bytes) == Way::lend)
+          return use.template operator()<Stepped<LentAllreduce>>(channel, call);
+        if (ranks > 2) return use.template operator()<SplitAllreduce>(channel, call, true);
+        return use.template operator()<Stepped<LargeReduce>>(channel, call);
+      }
+      if (splits(call, ranks)) return use.template operator()<SplitAllreduce>(channel, call, false);
       return use.template operator()<Stepped<Reduce>>(channel, call);
     case Operation::allgather:
+      if (InlineGather::fits(call))
+        return use.template operator()<Stepped<InlineGather>>(channel, call);
       return use.template operator()<Stepped<Gather>>(channel, call, BlockMap::of(call, ranks),
                                                       lends && !call.variable);
     case Operation::reduce_scatter:
+      if (lends && !call.variable && bytes >= kLendFrom)
+        return use.template operator()<Stepped<LentReduceScatter>>(channel, call,
+                                                                   BlockMap(ranks, bytes));
       return use.template operator()<Stepped<ReduceScatter>>(channel, call,
                                                              BlockMap::of(call, ranks));
     case Operation::gather:
       if (call.variable) return use.template operator()<Variable>(channel, call);
+      if (InlineGather::fits(call))
+        return use.template operator()<Stepped<InlineGather>>(channel, call);
       return use.template operator()<Stepped<Gather>>(channel, call, BlockMap(ranks, bytes), lends);
     case Operation::scatter:
       if (call.variable) return use.template operator()<Variable>(channel, call);

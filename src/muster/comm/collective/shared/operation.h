@@ -1,15 +1,19 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
+#include "muster/base/clock.h"
 #include "muster/base/result.h"
 #include "muster/comm/collective/call.h"
 #include "muster/comm/collective/shared/loan.h"
+#include "muster/comm/collective/shared/pact.h"
 #include "muster/comm/collective/shared/task.h"
 
 namespace muster::comm::collective::shared {
@@ -18,7 +22,7 @@ enum class Progress : std::uint8_t {
   waiting,  ///< for others
   over,
   differs,  ///< a rank called something else; `Operation::other` says which
-  failed,   ///< the reduction function threw; the group has ended
+  failed,   ///< it cannot go on; `Operation::detail` says why
 };
 
 /// A call on a channel, done bit by bit.
@@ -35,12 +39,18 @@ class Operation {
   /// (two ranks that both think the other is the root).
   [[nodiscard]] virtual Progress compare() = 0;
   [[nodiscard]] int other() const { return other_; }
-  /// The rank that has to speak next; negative when it waits for nobody in particular.
+  /// The rank that has to speak next, or to read; negative when it waits for nobody in particular.
   [[nodiscard]] virtual int waits_for() const = 0;
+  /// Whether it cannot go on before another rank has done something.
+  [[nodiscard]] virtual bool awaits(int rank) const = 0;
+  /// Whether others may be reading this rank's memory.
+  [[nodiscard]] virtual bool is_lending() const = 0;
+  /// Lends a copy to those who have declined what this rank lends.
+  virtual void serve_readers() {}
   /// The call, and its first step.
   [[nodiscard]] virtual const Signature& signature() const = 0;
   [[nodiscard]] virtual std::uint64_t position() const = 0;
-  /// How it differs, where the two calls by themselves do not tell.
+  /// Why it failed; how it differs, where the two calls by themselves do not tell.
   [[nodiscard]] const std::string& detail() const { return detail_; }
   /// Whether something was said or finished since the last call, for which others may sleep.
   [[nodiscard]] bool take_news() {
@@ -67,6 +77,9 @@ inline constexpr std::size_t kAhead = 4;
 /// watches the line of cache where that stands, and each word there would have to be fetched back.
 inline constexpr std::size_t kTellEvery = 4;
 
+/// That a process has ended is known after milliseconds, mostly; this is the lease.
+inline constexpr Duration kDeathIsSeenWithin = std::chrono::seconds(3);
+
 /// Runs a plan: a call as `steps` steps, at each of which a rank may give something (`give`) and
 /// take what others gave (`take`). A plan has
 ///   Task task; std::size_t steps;
@@ -77,7 +90,11 @@ inline constexpr std::size_t kTellEvery = 4;
 /// and, optionally,
 ///   bool brief() const;         // a single step, of which nothing is lent
 ///   void begin();               // what needs no other rank, done once this one has spoken
-///   Loan loan; Loan::Block block_of(int rank);  // `give` and `take` are for what is not lent
+///   int only_reader() const;    // of what is lent; negative: all are
+///   Loan loan;                  // blocks may be lent: `give` is for what is not
+///   Loan::Block block_of(int rank);  // as a whole: `take` is for what is not lent, either
+///   std::size_t reads_at();     // the step at which that is read, if not the first
+///   Pact pact;                  // ranks do the same call in one of two ways
 template <class Plan>
 class Stepped final : public Operation {
  public:
@@ -88,10 +105,24 @@ class Stepped final : public Operation {
   [[nodiscard]] const Signature& signature() const override { return plan_.task.signature; }
   [[nodiscard]] std::uint64_t position() const override { return plan_.task.first; }
   [[nodiscard]] int waits_for() const override {
-    return given_ > taken_ && seen_ < plan_.needs_to ? std::max(seen_, plan_.needs_from) : -1;
+    if (gone_ >= 0) return gone_;
+    if (given_ > taken_) return seen_ < plan_.needs_to ? std::max(seen_, plan_.needs_from) : -1;
+    const std::uint64_t next = plan_.task.first + given_;
+    if (taken_ < plan_.steps) return plan_.task.channel.who_takes_room(next, !brief());
+    return plan_.lends ? who_has_not_read(next) : -1;
   }
+  [[nodiscard]] bool awaits(int rank) const override {
+    const Channel& channel = plan_.task.channel;
+    const std::uint64_t next = plan_.task.first + taken_;
+    if (given_ == taken_) return !channel.has_finished(rank, next);  // for room, or for readers
+    return plan_.needs_from <= rank && rank < plan_.needs_to &&
+           channel.look(rank, next, plan_.task.signature) == Channel::Look::nothing;
+  }
+  [[nodiscard]] bool is_lending() const override { return plan_.lends && given_ > 0 && !over_; }
 
   Progress advance() override {
+    if (over_) return Progress::over;
+    if (gone_ >= 0 && !is_back()) return Progress::waiting;
     Channel& channel = plan_.task.channel;
     const std::uint64_t first = plan_.task.first;
     const std::size_t steps = plan_.steps;
@@ -104,17 +135,33 @@ class Stepped final : public Operation {
       const Progress seen = look(channel, first + taken_);
       if (seen != Progress::over) return seen;
       if (const Progress done = take(); done != Progress::over) return done;
+      if (plan_.task.borrowed_in_vain()) return give_up_reading(plan_.task.rank);
       ++taken_;
       if (rest_is_silent()) given_ = taken_ = steps;
       if (tells(first + taken_)) channel.finish(first + taken_);
       news_ = true;
     }
-    if (plan_.lends && !channel.all_finished(first + steps)) return Progress::waiting;
-    if constexpr (kLoans) plan_.loan.end(others());
+    if (plan_.lends) [[unlikely]] {
+      if (!all_have_read(first + steps)) return Progress::waiting;
+      channel.drop_copy();
+    }
+    over_ = true;
+    if constexpr (kLoans) plan_.loan.end();
+    if constexpr (kPact) plan_.pact.end();
     channel.move_to(first + steps);
     channel.remember(plan_.task.signature);
     channel.note_call(plan_.gives);
     return Progress::over;
+  }
+
+  void serve_readers() override {
+    Channel& channel = plan_.task.channel;
+    if (!is_lending() || !channel.is_declined(plan_.task.first) ||
+        channel.copy_by(plan_.task.rank, plan_.task.first) != 0)
+      return;
+    if constexpr (kLoans) plan_.loan.lend_copy();
+    if constexpr (requires { plan_.lend_copy(); }) plan_.lend_copy();
+    news_ = true;
   }
 
   Progress compare() override {
@@ -131,6 +178,19 @@ class Stepped final : public Operation {
 
  private:
   static constexpr bool kLoans = requires(Plan& plan) { plan.loan; };
+  static constexpr bool kWholeBlocks = requires(Plan& plan) { plan.block_of(0); };
+  /// Whether it may read memory of other processes.
+  static constexpr bool kReads = kLoans || requires(Plan& plan) { plan.source(); };
+  static constexpr bool kPact = requires(Plan& plan) { plan.pact; };
+
+  /// What is known of memory that could not be read.
+  struct Vain {
+    int declined = -1;  // whose
+    TimePoint until{};  // when the group should have ended, because a process has
+  };
+  struct Nothing {};
+
+  static TimePoint steady_now() { return std::chrono::steady_clock::now(); }
 
   /// Whether this rank speaks at the first step only.
   [[nodiscard]] bool is_silent() const {
@@ -150,11 +210,31 @@ class Stepped final : public Operation {
     const bool among = plan_.needs_from <= plan_.task.rank && plan_.task.rank < plan_.needs_to;
     return plan_.needs_to - plan_.needs_from - (among ? 1 : 0);
   }
-  /// Whether all that concerns this rank is lent: there is nothing to do at later steps.
+  /// Whether all that concerns this rank is lent, and read: there is nothing to do at later steps.
   [[nodiscard]] bool rest_is_silent() const {
     if constexpr (kLoans)
-      return plan_.loan.is_open() && is_silent() && plan_.loan.lenders() == others();
+      return plan_.loan.is_open() && is_silent() && plan_.loan.lenders() == others() &&
+             (kWholeBlocks || others() == 0);
     return false;
+  }
+
+  [[nodiscard]] bool all_have_read(std::uint64_t end) {
+    if constexpr (requires { plan_.only_reader(); })
+      if (const int reader = plan_.only_reader(); reader >= 0)
+        return plan_.task.channel.has_finished(reader, end);
+    return plan_.task.channel.all_finished(end);
+  }
+  [[nodiscard]] int who_has_not_read(std::uint64_t end) const {
+    const Channel& channel = plan_.task.channel;
+    if constexpr (requires { plan_.only_reader(); })
+      if (const int reader = plan_.only_reader(); reader >= 0)
+        return channel.has_finished(reader, end) ? -1 : reader;
+    return channel.who_has_not_finished(end);
+  }
+  /// At which step what others lend is read.
+  [[nodiscard]] std::size_t reads_at() const {
+    if constexpr (requires { plan_.reads_at(); }) return plan_.reads_at();
+    return 0;
   }
 
   /// How many steps may be given before they are taken.
@@ -174,7 +254,7 @@ class Stepped final : public Operation {
     // Of ranks that give nothing only the first step is of interest, and only when something is
     // wrong.
     if (given_ > 0 && is_silent()) return true;
-    if (!channel.may_say(position, brief() ? kRing : kSlots)) return false;
+    if (!channel.may_say(position, !brief())) return false;
     if (plan_.gives) give();
     channel.say(position, plan_.task.signature);
     if constexpr (requires { plan_.begin(); })
@@ -189,28 +269,68 @@ class Stepped final : public Operation {
       if (plan_.loan.lends()) return;
     }
     plan_.give(given_);
+    if constexpr (kPact)
+      if (given_ == 0) plan_.pact.say();
   }
 
   Progress take() {
     if constexpr (kLoans) {
-      if (taken_ == 0 && plan_.loan.is_open()) {
-        const Progress read = after_reading(plan_.loan.take(plan_), plan_.loan.source());
-        if (read != Progress::over) return read;
+      if (taken_ == 0 && plan_.loan.is_open())
+        plan_.loan.find_lenders(plan_.needs_from, plan_.needs_to);
+      if constexpr (kWholeBlocks) {
+        if (taken_ == reads_at() && plan_.loan.is_open())
+          if (const Progress read = read_blocks(); read != Progress::over) return read;
       }
     }
+    if constexpr (kPact)
+      if (taken_ == 0) plan_.pact.hear();
     if constexpr (std::is_void_v<decltype(plan_.take(taken_))>) {
       plan_.take(taken_);
       return Progress::over;
     } else {
-      return after_reading(plan_.take(taken_), plan_.source);
+      const Result<void> read = plan_.take(taken_);
+      return read ? Progress::over : after_vain_read(read.error(), plan_.source());
     }
   }
-  /// What is read out of another process may be gone with it.
-  Progress after_reading(const Result<bool>& read, int source) {
-    if (read) return *read ? Progress::over : Progress::waiting;
-    other_ = source;
-    detail_ = read.error().message();
-    return Progress::differs;
+  // Not where small calls go by.
+  [[gnu::noinline]] Progress read_blocks() {
+    const Result<void> read = plan_.loan.take(plan_);
+    return read ? Progress::over : after_vain_read(read.error(), plan_.loan.source());
+  }
+  /// Memory may be gone because its process is, or its owner gave up: then the group ends. Or
+  /// nobody else can read it.
+  Progress after_vain_read(const Error& error, int source) {
+    if (error.code() == std::errc::bad_address && vain_.declined != source) return decline(source);
+    const bool vanished = error.code() == std::errc::no_such_process ||
+                          error.code() == std::errc::operation_not_permitted;
+    if (vanished && vain_.until == TimePoint{}) return expect_end(source);
+    detail_ = error.message();
+    return Progress::failed;
+  }
+  Progress give_up_reading(int source) {
+    gone_ = source;
+    return Progress::waiting;
+  }
+  Progress decline(int source) {
+    plan_.task.channel.decline(source, plan_.task.first);
+    news_ = true;
+    vain_.declined = source;
+    return give_up_reading(source);
+  }
+  /// The group ends soon, if the process has. It may only have lost its main thread.
+  Progress expect_end(int source) {
+    vain_.until = steady_now() + kDeathIsSeenWithin;
+    vain_.declined = -1;
+    return give_up_reading(source);
+  }
+  /// Whether it is time to read again: there is a copy, or the group should have ended.
+  [[gnu::cold]] bool is_back() {
+    bool back = false;
+    if constexpr (kReads)
+      back = gone_ == vain_.declined ? plan_.task.channel.copy_by(gone_, plan_.task.first) != 0
+                                     : vain_.until != TimePoint{} && steady_now() >= vain_.until;
+    if (back) gone_ = -1;
+    return back;
   }
 
   Progress look(Channel& channel, std::uint64_t position) {
@@ -233,7 +353,10 @@ class Stepped final : public Operation {
   Plan plan_;
   std::size_t given_ = 0;
   std::size_t taken_ = 0;
-  int seen_ = 0;  // ranks before this one have spoken at this step
+  int seen_ = 0;   // ranks before this one have spoken at this step
+  int gone_ = -1;  // whose memory could not be read: this waits for a copy or the group's end
+  bool over_ = false;
+  [[no_unique_address]] std::conditional_t<kReads, Vain, Nothing> vain_;
 };
 
 }  // namespace muster::comm::collective::shared

@@ -19,18 +19,22 @@ inline void pause_cpu() {
 /// costs a hundred times what a look costs, so sleep comes late.
 class Patience {
  public:
-  explicit Patience(bool crowded) : spins_(crowded ? kCrowdedSpins : kSpins), spins_left_(spins_) {}
+  explicit Patience(bool crowded)
+      : spins_(crowded ? kCrowdedSpins : kSpins), yields_(crowded ? kCrowdedYields : kYields) {
+    renew();
+  }
 
   /// What was waited for has come, and the next wait begins.
   void renew() {
     spins_left_ = spins_;
-    yields_left_ = kYields;
+    yields_left_ = yields_;
   }
 
-  /// Waits a moment; false when it is time to sleep.
-  bool pause() {
+  /// Waits a moment; false when it is time to sleep. `for_neighbour`: for a thread that can run
+  /// only when this one does not.
+  bool pause(bool for_neighbour = false) {
     ++pauses_;
-    if (spins_left_ > 0) {
+    if (spins_left_ > 0 && !for_neighbour) {
       --spins_left_;
       pause_cpu();
       return true;
@@ -51,13 +55,17 @@ class Patience {
   static constexpr std::uint32_t kCrowdedSpins = 25;
   // About 100 µs when nobody else wants to run.
   static constexpr std::uint32_t kYields = 256;
+  // Where a neighbour can run, it does so at the first. To one of another session the kernel does
+  // not yield, and only sleep lets it run.
+  static constexpr std::uint32_t kCrowdedYields = 8;
 
   // For who never waits long, and yet for a long time: some 100 µs.
   static constexpr std::uint32_t kLookEvery = 4096;
 
   std::uint32_t spins_;
-  std::uint32_t spins_left_;
-  std::uint32_t yields_left_ = kYields;
+  std::uint32_t yields_;
+  std::uint32_t spins_left_ = 0;
+  std::uint32_t yields_left_ = 0;
   std::uint32_t pauses_ = 0;
 };
 

@@ -36,6 +36,16 @@ TEST(Patience, SleepsSoonerWhenThereAreMoreRanksThanCores) {
   EXPECT_LT(pauses_until_sleep(crowded), pauses_until_sleep(alone));
 }
 
+TEST(Patience, DoesNotSpinForOneThatNeedsTheSameCore) {
+  Patience others(true);
+  Patience neighbour(true);
+  const int pauses = pauses_until_sleep(others);
+  int yields = 0;
+  while (yields < kMostPauses && neighbour.pause(true)) ++yields;
+  EXPECT_GT(yields, 0);
+  EXPECT_LT(yields, pauses);
+}
+
 TEST(Patience, LooksAroundNowAndThenThoughItIsRenewedAllTheTime) {
   Patience patience(false);
   int looks = 0;

@@ -23,6 +23,8 @@ constexpr Duration kAskEvery = std::chrono::milliseconds(100);
 // Looks before the clock is asked for the first time. A pause would take longer than what they wait
 // for mostly takes.
 constexpr int kFirstLooks = 100;
+// The same when there are more ranks than cores: mostly somebody else has to run first.
+constexpr int kCrowdedLooks = 4;
 // Between looks of a rank that only takes: about 400 ns, which take as long as so many looks.
 constexpr int kPausesInStream = 8;
 constexpr int kLooksInPauses = 20;
@@ -48,11 +50,23 @@ bool more_ranks_than_cores(const Segment& segment) {
 
 TimePoint steady_now() { return std::chrono::steady_clock::now(); }
 
+/// Tells on which core this rank waits; returns it as in `Bell::core`.
+std::uint32_t tell_core(Bell& bell) {
+  const auto core = static_cast<std::uint32_t>(::sched_getcpu() + 1);
+  if (bell.core.load(std::memory_order_relaxed) != core)
+    bell.core.store(core, std::memory_order_relaxed);
+  return core;
+}
+
+std::string overdue(const Signature& signature, Duration timeout) {
+  return fmt::format("{} is not over after {:.1f} s", describe(signature),
+                     std::chrono::duration<double>(timeout).count());
+}
+
 std::string overdue(const Operation& operation, Duration timeout) {
   const int rank = operation.waits_for();
-  return fmt::format("{} is not over after {:.1f} s{}", describe(operation.signature()),
-                     std::chrono::duration<double>(timeout).count(),
-                     rank < 0 ? "" : fmt::format(": it waits for rank {}", rank));
+  return overdue(operation.signature(), timeout) +
+         (rank < 0 ? "" : fmt::format(": it waits for rank {}", rank));
 }
 
 }  // namespace
@@ -60,8 +74,12 @@ std::string overdue(const Operation& operation, Duration timeout) {
 /// A call in the queue of a lane.
 class SharedPlane::Pending final : public Handle::State {
  public:
-  Pending(std::shared_ptr<SharedPlane> plane, Lane& lane, Call call)
-      : plane_(std::move(plane)), lane_(lane), call_(std::move(call)) {}
+  Pending(std::shared_ptr<SharedPlane> plane, Lane& lane, Call call, Timeout timeout)
+      : plane_(std::move(plane)),
+        lane_(lane),
+        call_(std::move(call)),
+        timeout_(timeout),
+        due_(timeout ? steady_now() + *timeout : TimePoint::max()) {}
 
   Result<void> wait(Timeout timeout) override;
   Result<bool> test() override;
@@ -72,6 +90,14 @@ class SharedPlane::Pending final : public Handle::State {
     if (!operation_) operation_ = make_operation(lane_.channel, call_, plane_->options_.lends);
     return *operation_;
   }
+  void abandon() const {
+    if (operation_) plane_->abandon(*operation_);
+  }
+  void fail_with(const Error& error) {
+    if (!overdue_.load()) return end(fail(error));
+    end(fail(Errc::timeout,
+             operation_ ? overdue(*operation_, *timeout_) : overdue(signature(call_), *timeout_)));
+  }
   void end(Result<void> result) {
     operation_.reset();
     result_ = std::move(result);
@@ -80,11 +106,16 @@ class SharedPlane::Pending final : public Handle::State {
 
   [[nodiscard]] bool over() const { return over_.load(std::memory_order_acquire); }
   [[nodiscard]] const Call& call() const { return call_; }
+  [[nodiscard]] TimePoint due() const { return due_; }
+  void set_overdue() { overdue_ = true; }
 
  private:
   std::shared_ptr<SharedPlane> plane_;
   Lane& lane_;  // of the plane
   Call call_;
+  Timeout timeout_;
+  TimePoint due_;
+  std::atomic<bool> overdue_{false};      // it is given up for that
   std::unique_ptr<Operation> operation_;  // once it is the first of its lane
   Result<void> result_;                   // once it is over
   std::atomic<bool> over_{false};
@@ -116,7 +147,10 @@ Result<bool> SharedPlane::takes(int tag) {
     if (there == 0) tags[i].compare_exchange_strong(there, key);
     if (there != 0 && there != key) continue;
     if (lanes_[i].load(std::memory_order_acquire) != nullptr) return true;
-    if (auto ok = segment_->reserve_staging(i); !ok) return fail(ok.error());
+    if (auto ok = segment_->reserve_staging(i); !ok) {
+      end_by(Break::failed, ok.error().message().c_str());
+      return fail(ok.error());
+    }
     const std::lock_guard lock(mutex_);
     if (lanes_[i] == nullptr) add_lane(i);
     return true;
@@ -160,17 +194,21 @@ Result<void> SharedPlane::run(const Call& call, int tag, Timeout timeout) {
 }
 
 Result<void> SharedPlane::run_here(Lane& lane, const Call& call, Timeout timeout) {
-  if (ended_.load(std::memory_order_relaxed)) return fail(error());
+  if (ended_.load(std::memory_order_relaxed) || broken()) return fail(error());
+  // Of what is staged a rank takes long enough for the next step to come meanwhile.
+  const bool streams =
+      lane.channel.streams() && call.count * item_size(call.element) <= kInlineBytes;
   return with_operation(lane.channel, call, options_.lends, [&](auto& operation) -> Result<void> {
     // Most calls are over after a few looks: nothing else is done before.
-    for (int look = 0; look < kFirstLooks; ++look) {
+    const int looks = crowded_.load(std::memory_order_relaxed) ? kCrowdedLooks : kFirstLooks;
+    for (int look = 0; look < looks; ++look) {
       const Progress progress = carry_on(operation);
       if (progress == Progress::over) {
         over(lane);
         return {};
       }
       if (progress != Progress::waiting) break;
-      if (!lane.channel.streams()) continue;
+      if (!streams) continue;
       for (int i = 0; i < kPausesInStream; ++i) pause_cpu();
       look += kLooksInPauses;
     }
@@ -180,8 +218,20 @@ Result<void> SharedPlane::run_here(Lane& lane, const Call& call, Timeout timeout
   });
 }
 
+bool SharedPlane::waits_for_neighbour(const Operation& operation) const {
+  auto& bells = segment_->header().bells;
+  const std::uint32_t core = tell_core(bells[segment_->rank()]);
+  for (int rank = 0; rank < segment_->ranks(); ++rank)
+    if (rank != segment_->rank() && bells[rank].core.load(std::memory_order_relaxed) == core &&
+        operation.awaits(rank))
+      return true;
+  return false;
+}
+
 Result<void> SharedPlane::wait_on(Lane& lane, Operation& operation, Timeout timeout) {
-  Patience patience(more_ranks_than_cores(*segment_));
+  const bool crowded = more_ranks_than_cores(*segment_);
+  crowded_.store(crowded, std::memory_order_relaxed);
+  Patience patience(crowded);
   TimePoint time = steady_now();
   const TimePoint deadline = timeout ? time + *timeout : TimePoint::max();
   TimePoint ask_at = time + kAskEvery;
@@ -190,12 +240,18 @@ Result<void> SharedPlane::wait_on(Lane& lane, Operation& operation, Timeout time
     const Progress progress = carry_on(operation);
     if (progress == Progress::over) return {};
     if (progress == Progress::differs) return fail(differ(operation, lane));
-    if (broken() || closed_.load(std::memory_order_relaxed)) return fail(error());
+    if (broken() || closed_.load(std::memory_order_relaxed)) {
+      // Others may have done their part just before.
+      if (carry_on(operation) == Progress::over) return {};
+      abandon(operation);
+      return fail(error());
+    }
     // A call of many steps waits many times, and never long.
     if (std::exchange(moves, operation.moves()) != operation.moves()) patience.renew();
-    const bool goes_on = patience.pause();
+    const bool goes_on = patience.pause(crowded && waits_for_neighbour(operation));
     if (goes_on && !patience.looks_around()) continue;
     if (operation.compare() == Progress::differs) return fail(differ(operation, lane));
+    serve_readers(operation);
     look_who_left(operation);
     time = steady_now();
     if (time >= deadline) return fail(give_up(overdue(operation, *timeout), Errc::timeout));
@@ -209,6 +265,13 @@ Result<void> SharedPlane::wait_on(Lane& lane, Operation& operation, Timeout time
     sleep([&] { return carry_on(operation) != Progress::waiting; },
           std::min(deadline, time + kLongestSleep));
   }
+}
+
+void SharedPlane::serve_readers(Operation& operation) {
+  guard(operation, [&] {
+    operation.serve_readers();
+    return Progress::waiting;
+  });
 }
 
 template <class Stirs>
@@ -240,18 +303,19 @@ void SharedPlane::wake_sleepers() {
 
 // ---- Calls that were started
 
-Result<std::shared_ptr<Handle::State>> SharedPlane::start(Call call, int tag) {
+Result<std::shared_ptr<Handle::State>> SharedPlane::start(Call call, int tag, Timeout timeout) {
   auto found = lane(tag);
   if (!found) return fail(found.error());
   Lane& lane = **found;
-  if (ended_.load(std::memory_order_relaxed)) return fail(error());
-  auto pending = std::make_shared<Pending>(shared_from_this(), lane, std::move(call));
+  if (ended_.load(std::memory_order_relaxed) || broken()) return fail(error());
+  auto pending = std::make_shared<Pending>(shared_from_this(), lane, std::move(call), timeout);
   {
     const std::lock_guard lock(lane.mutex);
     lane.queue.push_back(pending);
     lane.queued.fetch_add(1, std::memory_order_release);
     pending_.fetch_add(1);
   }
+  remember_due(pending->due());
   if (lane.owner.try_lock()) {
     const std::lock_guard held(lane.owner, std::adopt_lock);
     advance(lane);
@@ -268,6 +332,8 @@ void SharedPlane::advance(Lane& lane) {
       if (lane.queue.empty()) return;
       first = lane.queue.front();
     }
+    // Looked at with the lane held: who closed the group had it before, and reads nothing any more.
+    if (closed_.load(std::memory_order_relaxed)) return fail_all(lane, error());
     Operation& operation = first->operation();
     const Progress progress = carry_on(operation);
     if (progress == Progress::differs) static_cast<void>(differ(operation, lane));
@@ -294,11 +360,42 @@ void SharedPlane::fail_all(Lane& lane, const Error& error) {
     lane.queued.store(0, std::memory_order_release);
     pending_.fetch_sub(failed.size());
   }
-  for (const auto& pending : failed) pending->end(fail(error));
+  if (!failed.empty()) failed.front()->abandon();
+  for (const auto& pending : failed) pending->fail_with(error);
+}
+
+void SharedPlane::remember_due(TimePoint due) {
+  TimePoint next = next_due_.load();
+  while (due < next && !next_due_.compare_exchange_weak(next, due)) continue;
+}
+
+void SharedPlane::give_up_overdue() {
+  const TimePoint next = next_due_.load(std::memory_order_relaxed);
+  if (next == TimePoint::max() || broken()) return;
+  const TimePoint time = steady_now();
+  if (time < next) return;
+  next_due_ = TimePoint::max();
+  bool any = false;
+  for (const auto& slot : lanes_) {
+    Lane* const lane = slot.load(std::memory_order_acquire);
+    if (lane == nullptr) continue;
+    const std::lock_guard lock(lane->mutex);
+    for (const auto& pending : lane->queue) {
+      if (pending->due() > time) {
+        remember_due(pending->due());
+        continue;
+      }
+      pending->set_overdue();
+      any = true;
+    }
+  }
+  // Whoever carries them on ends them when it sees that the group has ended.
+  if (any) break_for_all({Break::cancelled, segment_->rank(), segment_->rank()});
 }
 
 bool SharedPlane::progress() {
   if (pending_.load() == 0) return false;
+  give_up_overdue();
   for (const auto& slot : lanes_) {
     Lane* const lane = slot.load(std::memory_order_acquire);
     if (lane == nullptr || lane->queued.load() == 0 || !lane->owner.try_lock()) continue;
@@ -310,6 +407,7 @@ bool SharedPlane::progress() {
       if (!lane->queue.empty()) first = lane->queue.front();
     }
     if (!first) continue;
+    serve_readers(first->operation());
     look_who_left(first->operation());
     if (first->operation().compare() == Progress::differs)
       static_cast<void>(differ(first->operation(), *lane));
@@ -338,10 +436,7 @@ Result<void> SharedPlane::Pending::wait(Timeout timeout) {
     if (goes_on && !patience.looks_around()) continue;
     plane_->progress();
     const TimePoint time = steady_now();
-    if (time >= deadline)
-      return fail(Errc::timeout, fmt::format("{} is not over after {:.1f} s",
-                                             collective::describe(signature(call_)),
-                                             std::chrono::duration<double>(*timeout).count()));
+    if (time >= deadline) return fail(Errc::timeout, overdue(signature(call_), *timeout));
     if (plane_->options_.interrupted && time >= ask_at) {
       if (plane_->options_.interrupted())
         return fail(Errc::interrupted, "the program asked to stop waiting");

@@ -46,7 +46,10 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   [[nodiscard]] Result<bool> takes(int tag);
 
   Result<void> run(const Call& call, int tag, Timeout timeout);
-  [[nodiscard]] Result<std::shared_ptr<Handle::State>> start(Call call, int tag);
+  /// The call is given up when it is not over after the timeout, whether anybody waits for it or
+  /// not.
+  [[nodiscard]] Result<std::shared_ptr<Handle::State>> start(Call call, int tag,
+                                                             Timeout timeout = {});
 
   /// Carries on what was started and is not over. Returns whether anything is left.
   bool progress();
@@ -55,16 +58,15 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
 
   /// Ends the group for all ranks, unless it has ended already.
   void break_for_all(Verdict verdict);
+  /// The same, for a reason that takes words: all ranks get this error.
+  void end_with(const Error& error);
   void lose(int rank);
-  /// Calls of others that need this rank fail from now on.
-  void leave();
-  [[nodiscard]] bool broken() const {
-    return segment_->header().broken.load(std::memory_order_relaxed) != 0;
-  }
+  [[nodiscard]] bool broken() const { return segment_->is_broken(); }
   /// Why the group has ended; call only when it has. The same text every time.
   [[nodiscard]] Error error();
   [[nodiscard]] std::vector<int> lost() const;
-  /// Ends all calls of this rank with `Errc::closed`, without telling others.
+  /// Ends all calls of this rank with `Errc::closed`. Calls of others that need this rank fail from
+  /// now on.
   void close();
 
   /// Calls with tag 0 that this rank has finished.
@@ -89,31 +91,52 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   [[nodiscard]] Result<Lane*> lane(int tag);
   Result<void> run_here(Lane& lane, const Call& call, Timeout timeout);
   Result<void> wait_on(Lane& lane, Operation& operation, Timeout timeout);
-  /// Lets the operation go on, and tells the others. A reduction function that throws ends the
-  /// group.
+  /// Lets the operation go on, and tells the others. One that cannot go on ends the group.
   template <class Carried>
   Progress carry_on(Carried& operation) {
+    return guard(operation, [&] { return operation.advance(); });
+  }
+  template <class Carried, class Work>
+  Progress guard(Carried& operation, Work work) {
     if (operation.failed()) [[unlikely]]
       return Progress::failed;
     try {
-      const Progress progress = operation.advance();
+      const Progress progress = work();
       tell(operation);
-      return progress;
+      if (progress == Progress::failed) [[unlikely]]
+        end_by(Break::failed, operation.detail().c_str());
+      else
+        return progress;
     } catch (const ReductionFailed& problem) {
-      operation.set_failed();
-      end_by_function(problem.what());
-      return Progress::failed;
+      end_by(Break::function, problem.what());
+    } catch (const std::exception& problem) {  // out of memory
+      end_by(Break::failed, problem.what());
     }
+    operation.set_failed();
+    return Progress::failed;
   }
-  void end_by_function(const char* what);
+  void end_by(Break why, const char* what);
+  /// The operation is given up because this rank closes the group. What others read of its memory
+  /// is of no use from now on.
+  void abandon(const Operation& operation);
   void advance(Lane& lane);
   void fail_all(Lane& lane, const Error& error);
+  /// Whether the operation waits for a rank that can run only when this one does not, because it
+  /// last waited on the same core.
+  [[nodiscard]] bool waits_for_neighbour(const Operation& operation) const;
+  /// Helps those that cannot read what the operation lends.
+  void serve_readers(Operation& operation);
+  void give_up_overdue();
+  /// From now on there is something to be given up then.
+  void remember_due(TimePoint due);
   /// Ends the group when the operation waits for a rank that has left.
   void look_who_left(Operation& operation);
   /// Sleeps unless `stirs` becomes true.
   template <class Stirs>
   void sleep(Stirs stirs, TimePoint until);
   [[nodiscard]] Error differ(const Operation& operation, Lane& lane);
+  [[nodiscard]] Error differ(int rank, const Signature& its, int other, const Signature& others,
+                             const std::string& detail = {}) const;
   [[nodiscard]] Error give_up(std::string what, Errc errc);
   void tell(Operation& operation) {
     if (operation.take_news() && segment_->header().sleepers.load(std::memory_order_relaxed) != 0)
@@ -137,7 +160,9 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   std::atomic<bool> closed_{false};
   std::atomic<bool> ended_{false};  // there is an error_, or it is closed
   std::uint64_t fork_generation_ = fork_generation();
+  std::atomic<bool> crowded_{false};  // as the last call that waited found it
   std::atomic<std::size_t> pending_{0};
+  std::atomic<TimePoint> next_due_{TimePoint::max()};  // no call in a queue is due before
   std::atomic<std::uint64_t> finished_{0};
 };
 

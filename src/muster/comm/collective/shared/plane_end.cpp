@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,15 +21,21 @@ void SharedPlane::break_for_all(Verdict verdict) {
   wake_sleepers();
 }
 
+void SharedPlane::end_with(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (broken()) return;
+  const bool ours = error.code().category() == make_error_code(Errc::internal).category();
+  Report& report = segment_->control(segment_->rank()).report;
+  report.code = static_cast<std::int32_t>(ours ? error.code().value()
+                                               : make_error_code(Errc::internal).value());
+  const std::string_view words = std::string_view(error.message()).substr(0, kReportBytes);
+  std::fill(std::copy(words.begin(), words.end(), report.words), std::end(report.words), '\0');
+  break_for_all({Break::told, segment_->rank(), segment_->rank()});
+}
+
 void SharedPlane::lose(int rank) {
   segment_->header().lost[rank / 64].fetch_or(std::uint64_t{1} << (rank % 64));
   break_for_all({Break::lost, rank, segment_->rank()});
-}
-
-void SharedPlane::leave() {
-  const int rank = segment_->rank();
-  segment_->header().left[rank / 64].fetch_or(std::uint64_t{1} << (rank % 64));
-  wake_sleepers();
 }
 
 void SharedPlane::look_who_left(Operation& operation) {
@@ -47,30 +55,55 @@ std::vector<int> SharedPlane::lost() const {
 
 Error SharedPlane::differ(const Operation& operation, Lane& lane) {
   const Line& line = lane.channel.line(operation.other(), operation.position());
-  Report& report = segment_->control(segment_->rank()).report;
-  const auto mine = std::bit_cast<std::array<std::uint64_t, 2>>(operation.signature());
-  std::copy(mine.begin(), mine.end(), report.mine);
-  report.theirs[0] = line.what.load(std::memory_order_relaxed);
-  report.theirs[1] = line.count.load(std::memory_order_relaxed);
-  break_for_all({Break::mismatch, operation.other(), segment_->rank()});
-  Error found = error();
-  if (operation.detail().empty() || !found.is(Errc::mismatch)) return found;
-  return {found.code(), fmt::format("{}: {}", found.message(), operation.detail())};
+  const std::array<std::uint64_t, 2> theirs{line.what.load(std::memory_order_relaxed),
+                                            line.count.load(std::memory_order_relaxed)};
+  if (!operation.detail().empty()) {
+    end_with(differ(operation.other(), std::bit_cast<Signature>(theirs), segment_->rank(),
+                    operation.signature(), ": " + operation.detail()));
+    return error();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!broken()) {
+      Report& report = segment_->control(segment_->rank()).report;
+      const auto mine = std::bit_cast<std::array<std::uint64_t, 2>>(operation.signature());
+      std::copy(mine.begin(), mine.end(), report.mine);
+      std::copy(theirs.begin(), theirs.end(), report.theirs);
+      break_for_all({Break::mismatch, operation.other(), segment_->rank()});
+    }
+  }
+  return error();
+}
+
+Error SharedPlane::differ(int rank, const Signature& its, int other, const Signature& others,
+                          const std::string& detail) const {
+  return {make_error_code(Errc::mismatch),
+          fmt::format("the ranks of group '{}' differ: {}{}", options_.group,
+                      difference(rank, its, other, others), detail)};
 }
 
 Error SharedPlane::give_up(std::string what, Errc errc) {
   break_for_all({Break::cancelled, segment_->rank(), segment_->rank()});
+  static_cast<void>(error());  // for the next call, which must not begin where this one stopped
   return {make_error_code(errc), std::move(what)};
 }
 
-void SharedPlane::end_by_function(const char* what) {
-  break_for_all({Break::function, segment_->rank(), segment_->rank()});
+void SharedPlane::abandon(const Operation& operation) {
+  if (operation.is_lending()) break_for_all({Break::left, segment_->rank(), segment_->rank()});
+}
+
+void SharedPlane::end_by(Break why, const char* what) {
+  const Verdict verdict{why, segment_->rank(), segment_->rank()};
+  // Held, so that nobody here sees that the group has ended before there are words for it.
   const std::lock_guard lock(mutex_);
-  // Here it is known what it said, also when another rank's function failed first.
-  if (!error_)
-    error_ = Error(make_error_code(Errc::function_failed),
-                   fmt::format("the reduction function of rank {} of group '{}' failed: {}",
-                               segment_->rank(), options_.group, what));
+  break_for_all(verdict);
+  // Others may have ended it before, which may be why this rank could not go on. What a function
+  // did is told here all the same.
+  const std::uint64_t broken = segment_->header().broken.load();
+  const bool told = broken == verdict.packed() || why == Break::function;
+  Error error = describe(told ? verdict : Verdict::unpack(broken));
+  if (told) error = Error(error.code(), fmt::format("{}: {}", error.message(), what));
+  if (!error_) error_ = std::move(error);
   ended_ = true;
 }
 
@@ -109,15 +142,21 @@ Error SharedPlane::describe(Verdict verdict) const {
       return make(Errc::function_failed,
                   fmt::format("the reduction function of rank {} of group '{}' failed",
                               verdict.rank, options_.group));
+    case Break::failed:
+      return make(Errc::internal,
+                  fmt::format("rank {} of group '{}' cannot go on", verdict.rank, options_.group));
     case Break::mismatch: {
       const Report& report = segment_->control(verdict.reporter).report;
       const auto signature = [](const std::uint64_t(&words)[2]) {
         return std::bit_cast<Signature>(std::array<std::uint64_t, 2>{words[0], words[1]});
       };
-      return make(Errc::mismatch,
-                  fmt::format("the ranks of group '{}' differ: {}", options_.group,
-                              difference(verdict.rank, signature(report.theirs), verdict.reporter,
-                                         signature(report.mine))));
+      return differ(verdict.rank, signature(report.theirs), verdict.reporter,
+                    signature(report.mine));
+    }
+    case Break::told: {
+      const Report& report = segment_->control(verdict.reporter).report;
+      return make(static_cast<Errc>(report.code),
+                  std::string(report.words, ::strnlen(report.words, kReportBytes)));
     }
     case Break::none: break;
   }
@@ -137,6 +176,10 @@ void SharedPlane::close() {
     const std::lock_guard held(lane->owner);
     fail_all(*lane, error());
   }
+  // Only now: nothing that others gave is read any more, and they may use its place again.
+  const int rank = segment_->rank();
+  segment_->header().left[rank / 64].fetch_or(std::uint64_t{1} << (rank % 64));
+  wake_sleepers();
 }
 
 }  // namespace muster::comm::collective::shared

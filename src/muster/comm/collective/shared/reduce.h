@@ -13,7 +13,7 @@ namespace muster::comm::collective::shared {
 /// so that all compute the same bits. For reduce, ranks other than the root wait for nobody until
 /// they are a ring of steps ahead.
 ///
-/// Steps: 1 for up to 232 bytes, else ⌈bytes / 32 KiB⌉. Bytes: every rank writes `bytes` (nothing,
+/// Steps: 1 for up to 360 bytes, else ⌈bytes / 32 KiB⌉. Bytes: every rank writes `bytes` (nothing,
 /// if they lie in its arena); who takes reads n · bytes and writes `bytes`. With two ranks
 /// allreduce cannot do with less; with many, every rank does all the work, see allreduce.h.
 struct Reduce {
@@ -29,6 +29,9 @@ struct Reduce {
     lends = direct != 0;
   }
 
+  [[nodiscard]] int only_reader() const {
+    return is_rooted(task.call.operation) ? task.call.root : -1;
+  }
   [[nodiscard]] bool brief() const { return bytes <= kInlineBytes; }
   [[nodiscard]] std::size_t piece(std::size_t step) const {
     return std::min(kStepBytes, bytes - step * kStepBytes);
@@ -45,18 +48,17 @@ struct Reduce {
   }
   void take(std::size_t step) {
     if (!takes || bytes == 0) return;
+    for (int rank = 0; rank < task.ranks; ++rank) sources[rank] = given_by(rank, step);
+    combine_given(step);
+  }
+  [[nodiscard]] const std::byte* given_by(int rank, std::size_t step) const {
     const std::size_t offset = step * kStepBytes;
-    for (int rank = 0; rank < task.ranks; ++rank) {
-      const std::byte*& source = sources[rank];
-      if (rank == task.rank) {
-        source = task.call.input + offset;
-      } else if (bytes <= kInlineBytes) {
-        source = task.channel.line(rank, task.first).payload;
-      } else {
-        source = task.given(rank, step, offset);
-      }
-    }
-    combine(task, task.call.output + offset, sources.all(), piece(step), bytes);
+    if (rank == task.rank) return task.call.input + offset;
+    if (bytes <= kInlineBytes) return task.channel.line(rank, task.first).payload;
+    return task.given(rank, step, offset, piece(step));
+  }
+  void combine_given(std::size_t step) {
+    combine(task, task.call.output + step * kStepBytes, sources.all(), piece(step), bytes);
   }
 
   Task task;
@@ -69,6 +71,35 @@ struct Reduce {
   int needs_from = 0;
   int needs_to;
   Sources sources;
+};
+
+/// Reduce, of a size that ranks may lend to the root, see `Loan`.
+struct LentReduce : Reduce {
+  LentReduce(Channel& channel, const Call& call)
+      : Reduce(channel, call), loan(task), lent(task, loan, kStepBytes) {
+    const std::span lendable(call.input, gives && direct == 0 ? bytes : 0);
+    if (loan.open(bytes, call.root, lendable)) lends = true;
+  }
+  [[nodiscard]] int source() const { return loan.source(); }
+
+  Result<void> take(std::size_t step) {
+    if (!takes) return {};
+    auto found = lent.find(sources, step, 0, bytes, [&](int rank) { return given_by(rank, step); });
+    if (found) combine_given(step);
+    return found;
+  }
+
+  Loan loan;
+  LentPieces lent;
+};
+
+/// Allreduce in its plain form, of a size that could be lent, too; see lent_allreduce.h.
+struct LargeReduce : Reduce {
+  LargeReduce(Channel& channel, const Call& call) : Reduce(channel, call), pact(task) {
+    pact.open(bytes, Way::stage);
+  }
+
+  Pact pact;
 };
 
 }  // namespace muster::comm::collective::shared

@@ -61,7 +61,7 @@ struct Shares {
 /// and each takes its own. The root waits for nobody until it is a ring of steps ahead. Or it lends
 /// its blocks, see `Loan`.
 ///
-/// Steps: 1 when all blocks but the root's own fit into 232 bytes; else ⌈largest block / share⌉,
+/// Steps: 1 when all blocks but the root's own fit into 360 bytes; else ⌈largest block / share⌉,
 /// with a share of 32 KiB / (n - 1). Bytes: the root writes n - 1 blocks once, each other rank
 /// reads one.
 struct Scatter {
@@ -80,7 +80,7 @@ struct Scatter {
       needs_from = call.root;
       needs_to = call.root + 1;
     }
-    const std::byte* const lendable = gives ? call.input : nullptr;
+    const std::span lendable(call.input, gives ? blocks.total() : 0);
     if (may_lend) lends = loan.open(largest, (call.root + 1) % task.ranks, lendable);
   }
   [[nodiscard]] Loan::Block block_of(int /*rank*/) const {

@@ -1,17 +1,19 @@
 #include "muster/comm/collective/shared/segment.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
+#include <stdexcept>
+#include <string_view>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
-#include "muster/base/random.h"
+#include "muster/base/log.h"
 #include "muster/comm/errc.h"
 #include "muster/runtime/mapping.h"
 
@@ -53,6 +55,15 @@ Result<std::size_t> sealed_size(int fd) {
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(fd, &status) != 0)
     return fail(Errc::malformed, "the group's memory is not a sealed memory file");
   return static_cast<std::size_t>(status.st_size);
+}
+
+bool wants_to_lend() {
+  const char* const set = std::getenv("MUSTER_LEND");
+  const std::string_view wanted = set == nullptr ? "" : set;
+  if (wanted.empty() || wanted == "1") return true;
+  if (wanted != "0")
+    log(LogLevel::warning, "comm", "MUSTER_LEND is '{}' and should be 0 or 1: taken for 0", wanted);
+  return false;
 }
 
 }  // namespace
@@ -110,8 +121,8 @@ Result<void> Segment::map_all() {
   if (!writable(0, kHeaderBytes) || !writable(control_start(rank_), kControlBytes) ||
       !writable(staging_start(ranks_, rank_, 0), kChannels * kStagingBytes))
     return fail(system_error(errno, "write to shared memory"));
-  proof_ = secure_random_u64();
-  control(rank_).owner = {::getpid(), proof_, reinterpret_cast<std::uint64_t>(&proof_)};
+  control(rank_).owner = proof_.memory();
+  header_->here.fetch_add(1);
   arenas_ = std::vector<std::atomic<std::byte*>>(static_cast<std::size_t>(ranks_));
   free_.push_back({0, header_->arena_bytes});
   return {};
@@ -128,9 +139,15 @@ RankControl& Segment::control(int rank) const {
   return *reinterpret_cast<RankControl*>(base_ + control_start(rank));
 }
 
+bool Segment::all_are_here() const {
+  return header_->here.load() >= static_cast<std::uint32_t>(ranks_);
+}
+
 void Segment::try_reading() {
-  const auto number = read(0, control(0).owner.proof_at, {}).value_or(false);
-  if (!number) header_->cannot_read = 1;
+  bool can = wants_to_lend();
+  for (int rank = 0; rank < ranks_ && can; ++rank)
+    can = rank == rank_ || read(rank, control(rank).owner.proof_at, {}).has_value();
+  if (!can) header_->cannot_read = 1;
   header_->tried.fetch_add(1);
 }
 
@@ -140,26 +157,10 @@ bool Segment::all_have_tried() const {
 
 bool Segment::ranks_can_read_each_other() const { return header_->cannot_read.load() == 0; }
 
-Result<bool> Segment::read(int rank, std::uint64_t address, std::span<std::byte> into) const {
-  const Owner& owner = control(rank).owner;
-  std::uint64_t proof = 0;
-  std::array<iovec, 2> local{iovec{&proof, sizeof proof}, iovec{into.data(), into.size()}};
-  std::array<iovec, 2> remote{iovec{reinterpret_cast<void*>(owner.proof_at), sizeof proof},
-                              iovec{reinterpret_cast<void*>(address), into.size()}};
-  while (true) {
-    const ssize_t got =
-        ::process_vm_readv(static_cast<pid_t>(owner.pid), local.data(), 2, remote.data(), 2, 0);
-    if (got < 0 && errno == ESRCH) return false;
-    if (got < 0) return fail(system_error(errno, fmt::format("read memory of rank {}", rank)));
-    // Another process may have got the number of one that is gone.
-    if (proof != owner.proof || got < static_cast<ssize_t>(sizeof proof)) return false;
-    const auto bytes = static_cast<std::size_t>(got) - sizeof proof;
-    if (bytes == local[1].iov_len) return true;
-    if (bytes == 0) return false;
-    // The kernel moves at most 2 GiB at once.
-    local[1] = {static_cast<std::byte*>(local[1].iov_base) + bytes, local[1].iov_len - bytes};
-    remote[1] = {static_cast<std::byte*>(remote[1].iov_base) + bytes, remote[1].iov_len - bytes};
-  }
+Result<void> Segment::read(int rank, std::uint64_t address, std::span<std::byte> into) const {
+  auto read = read_memory(control(rank).owner, address, into);
+  if (!read) return fail(read.error().within(fmt::format("rank {}", rank)));
+  return read;
 }
 
 std::byte* Segment::staging(int rank, std::size_t channel) const {
@@ -245,10 +246,14 @@ std::optional<std::uint64_t> Segment::arena_offset(const std::byte* data, std::s
   return static_cast<std::uint64_t>(data - base);
 }
 
-const std::byte* Segment::arena(int rank, std::uint64_t offset) {
-  if (offset >= header_->arena_bytes) return nullptr;
+const std::byte* Segment::arena(int rank, std::uint64_t offset, std::size_t bytes) {
+  const std::uint64_t all = header_->arena_bytes;
+  if (offset > all || bytes > all - offset)
+    throw std::runtime_error(
+        fmt::format("rank {} gives {} bytes that do not lie in its memory", rank, bytes));
   const auto base = map_arena(rank);
-  return base ? *base + offset : nullptr;
+  if (!base) throw std::runtime_error(base.error().message());
+  return *base + offset;
 }
 
 }  // namespace muster::comm::collective::shared

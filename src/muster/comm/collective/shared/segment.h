@@ -12,6 +12,7 @@
 #include "muster/comm/collective/shared/layout.h"
 #include "muster/comm/driver/driver.h"
 #include "muster/runtime/fd.h"
+#include "muster/runtime/process_memory.h"
 
 namespace muster::comm::collective::shared {
 
@@ -37,6 +38,9 @@ class Segment : public std::enable_shared_from_this<Segment> {
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] Header& header() const { return *header_; }
   [[nodiscard]] RankControl& control(int rank) const;
+  [[nodiscard]] bool is_broken() const {
+    return header_->broken.load(std::memory_order_relaxed) != 0;
+  }
   [[nodiscard]] bool has_left(int rank) const {
     return (header_->left[rank / 64].load(std::memory_order_acquire) >> (rank % 64) & 1) != 0;
   }
@@ -44,20 +48,24 @@ class Segment : public std::enable_shared_from_this<Segment> {
   /// Makes sure that this rank can write to its staging of a channel.
   Result<void> reserve_staging(std::size_t channel);
 
-  /// Tries whether this process may read the memory of rank 0's. Once.
+  /// Whether all ranks have mapped it.
+  [[nodiscard]] bool all_are_here() const;
+  /// Tries whether this process may read the memory of all others, which are here. Once. It wants
+  /// neither to read nor to be read where MUSTER_LEND is set, and not to 1.
   void try_reading();
   [[nodiscard]] bool all_have_tried() const;
   [[nodiscard]] bool ranks_can_read_each_other() const;
-  /// Reads memory of another rank's process. False when its process is gone.
-  [[nodiscard]] Result<bool> read(int rank, std::uint64_t address, std::span<std::byte> into) const;
+  /// Reads memory of another rank's process. Fails like `read_memory`.
+  [[nodiscard]] Result<void> read(int rank, std::uint64_t address, std::span<std::byte> into) const;
 
   /// Zeroed memory of this rank that the others can read. Goes back when its owner is gone.
   [[nodiscard]] Result<WritableBuffer> allocate(std::size_t bytes);
   /// Where `data` lies in this rank's arena; nothing when it does not lie in it as a whole.
   [[nodiscard]] std::optional<std::uint64_t> arena_offset(const std::byte* data,
                                                           std::size_t bytes) const;
-  /// Another rank's memory at such an offset; null when it cannot be mapped.
-  [[nodiscard]] const std::byte* arena(int rank, std::uint64_t offset);
+  /// So many bytes of another rank's memory at such an offset. Throws when they are not all in its
+  /// arena, or it cannot be mapped.
+  [[nodiscard]] const std::byte* arena(int rank, std::uint64_t offset, std::size_t bytes);
 
  private:
   struct Free {
@@ -77,7 +85,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   std::byte* base_ = nullptr;
   std::size_t mapped_ = 0;
   Header* header_ = nullptr;
-  std::uint64_t proof_ = 0;  // see Owner
+  MemoryProof proof_;
   std::mutex mutex_;
   std::vector<bool> reserved_ = std::vector<bool>(kChannels);  // guarded by mutex_
   std::vector<Free> free_;                                     // guarded by mutex_, by offset

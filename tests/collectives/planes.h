@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <unistd.h>
+#include <utility>
+
+#include "muster/comm/collective/shared/plane.h"
+
+namespace muster::comm::collective::shared {
+
+inline FileDescriptor segment_for(int ranks) {
+  auto fd = Segment::create(ranks);
+  if (!fd) throw std::runtime_error(fd.error().message());
+  return *std::move(fd);
+}
+
+/// One rank's plane of a segment; ranks may be threads.
+inline std::shared_ptr<SharedPlane> plane_of(int fd, int rank, int ranks, bool lends = false,
+                                             std::function<void()> at_step = {}) {
+  auto segment = Segment::map(FileDescriptor(::dup(fd)), rank, ranks);
+  if (!segment) throw std::runtime_error(segment.error().message());
+  SharedPlane::Options options;
+  options.group = "test";
+  options.lends = lends;
+  options.at_step = std::move(at_step);
+  return std::make_shared<SharedPlane>(*segment, std::move(options));
+}
+
+/// Those who give to this rank lend until it knows better, which may be after the next call.
+inline void wish_for_loans(const SharedPlane& plane) {
+  const Segment& segment = plane.segment();
+  for (ChannelControl& channel : segment.control(segment.rank()).channels)
+    for (std::size_t kind = 0; kind < kLoanKinds; ++kind)
+      channel.wishes.unusual[kind] = usual_way(kind) != Way::lend;
+}
+
+}  // namespace muster::comm::collective::shared

@@ -1,0 +1,145 @@
+#include <functional>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "muster/comm/collective/group.h"
+#include "muster/comm/errc.h"
+#include "tests/integration/collective/ranks.h"
+
+// When one call of a group has failed, all others do, whatever carries them.
+
+namespace muster::comm {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr int kRanks = 3;
+constexpr Duration kSoon = std::chrono::seconds(30);
+
+/// What one rank or all do so that the calls of all fail.
+struct Cause {
+  const char* name;
+  Errc errc;  ///< of all later calls
+  std::function<void(Group&, int tag)> bring_about;
+};
+
+const Cause kCauses[] = {
+    {"a mismatch", Errc::mismatch,
+     [](Group& group, int tag) {
+       std::vector<int> data(group.rank() == 1 ? 5 : 4);
+       EXPECT_FALSE(group.allreduce(data, {}, {.tag = tag, .timeout = kSoon}));
+     }},
+    {"counts that differ", Errc::mismatch,
+     [](Group& group, int tag) {
+       std::vector<int> all(9);
+       // Who only gives may be done before anybody notices.
+       static_cast<void>(group.gatherv(std::vector<int>(group.rank() == 1 ? 2 : 3), all, {3, 3, 3},
+                                       0, {.tag = tag, .timeout = kSoon}));
+     }},
+    {"a call that was cancelled", Errc::cancelled,
+     [](Group& group, int tag) {
+       if (group.rank() == 1) static_cast<void>(group.ibarrier({.tag = tag}));
+     }},
+    {"a call that took too long", Errc::cancelled,
+     [](Group& group, int tag) {
+       if (group.rank() != 1) return;
+       EXPECT_FALSE(group.barrier({.tag = tag, .timeout = std::chrono::milliseconds(20)}));
+     }},
+    {"a function that failed", Errc::function_failed,
+     [](Group& group, int tag) {
+       const auto function = [&](std::byte*, const std::byte*, std::size_t) {
+         if (group.rank() == 1) throw std::runtime_error("nothing fits");
+       };
+       std::vector<double> values(20'000);
+       // Another rank may be done with its part before.
+       static_cast<void>(group.allreduce(values, collective::Reduction::of(function),
+                                         {.tag = tag, .timeout = kSoon}));
+     }},
+};
+
+Result<void> outcome(Result<Handle> started) {
+  return started ? started->wait(kSoon) : Result<void>(fail(started.error()));
+}
+
+/// The words with which calls fail, one for each kind.
+std::vector<std::string> words_of_later_calls(Group& group, Errc errc) {
+  std::vector<int> data(3);
+  const int other = (group.rank() + 1) % kRanks;
+  std::vector<std::string> words;
+  const auto note = [&](const char* kind, const auto& result) {
+    ASSERT_FALSE(result) << kind;
+    EXPECT_TRUE(result.error().is(errc)) << kind << ": " << result.error().message();
+    words.push_back(result.error().message());
+  };
+  // Others may not have come to the end yet.
+  note("receive", group.recv(other, data, {.timeout = kSoon}));
+  note("receive, started", outcome(group.irecv(other, data)));
+  note("send", group.send(other, data, {.timeout = kSoon}));
+  note("send, started", outcome(group.isend(other, data)));
+  for (const int tag : {0, 1, kTagWithoutChannel}) {
+    note("call", group.allreduce(data, {}, {.tag = tag, .timeout = kSoon}));
+    note("call, started", outcome(group.iallreduce(data, {}, {.tag = tag})));
+  }
+  note("split", group.split(0, 0, {.timeout = kSoon}));
+  note("grow", group.grow(1, kSoon));
+  return words;
+}
+
+class EndOn : public OnPlanes {
+ protected:
+  void end_by_each_cause(int tag) const {
+    for (const Cause& cause : kCauses) {
+      as_threads(kRanks, [&](int rank) {
+        SCOPED_TRACE(fmt::format("{}, seen by rank {}", cause.name, rank));
+        Group group = join_or_throw(options(kRanks, rank));
+        use_up_channels(group);
+        cause.bring_about(group, tag);
+        const auto words = words_of_later_calls(group, cause.errc);
+        EXPECT_THAT(words, Each(words.front()));
+        require(group.agree(1, kSoon));
+      });
+    }
+  }
+};
+
+TEST_P(EndOn, AfterACallHasFailedEveryCallSaysTheSame) { end_by_each_cause(0); }
+
+TEST_P(EndOn, AfterACallByMessagesHasFailedEveryCallSaysTheSame) {
+  end_by_each_cause(kTagWithoutChannel);
+}
+
+TEST_P(EndOn, ARankThatReceivesIsToldThatTheOthersDisagree) {
+  as_threads(kRanks, [&](int rank) {
+    Group group = join_or_throw(options(kRanks, rank));
+    std::vector<int> data(static_cast<std::size_t>(3 + rank));
+    const auto result = rank == 0 ? group.recv(1, data, {.timeout = kSoon})
+                                  : group.allreduce(data, {}, {.timeout = kSoon});
+    ASSERT_FALSE(result);
+    EXPECT_TRUE(result.error().is(Errc::mismatch)) << result.error().message();
+    EXPECT_THAT(result.error().message(), HasSubstr("rank 2"));
+    require(group.agree(1, kSoon));
+  });
+}
+
+TEST_P(EndOn, ARankThatGrowsIsToldThatTheOthersDisagree) {
+  as_threads(kRanks, [&](int rank) {
+    Group group = join_or_throw(options(kRanks, rank));
+    std::vector<int> data(static_cast<std::size_t>(3 + rank));
+    const auto started = std::chrono::steady_clock::now();
+    const auto result = rank == 0 ? Result<void>(fail(group.grow(1, kSoon).error()))
+                                  : group.allreduce(data, {}, {.timeout = kSoon});
+    ASSERT_FALSE(result);
+    EXPECT_TRUE(result.error().is(Errc::mismatch)) << result.error().message();
+    EXPECT_LT(std::chrono::steady_clock::now() - started, kSoon / 2);
+    require(group.agree(1, kSoon));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Planes, EndOn, kEveryPlane, testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace muster::comm

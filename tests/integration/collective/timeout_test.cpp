@@ -1,0 +1,136 @@
+#include <future>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "muster/comm/collective/group.h"
+#include "muster/comm/errc.h"
+#include "tests/integration/collective/ranks.h"
+
+// The timeout of calls that were started and are carried on in the background.
+
+namespace muster::comm {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr Duration kShort = std::chrono::milliseconds(50);
+constexpr Duration kSoon = std::chrono::seconds(30);
+
+class TimeoutOn : public OnPlanes {};
+
+void expect_overdue(Handle& handle, const char* what) {
+  const auto result = handle.wait(kSoon);
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(result.error().is(Errc::timeout)) << result.error().message();
+  EXPECT_THAT(result.error().message(), HasSubstr(what));
+  const auto over = handle.test();
+  ASSERT_FALSE(over) << "it goes on";
+  EXPECT_EQ(over.error().message(), result.error().message());
+}
+
+TEST_P(TimeoutOn, ACallThatNobodyWaitsForIsGivenUpWhenItIsOverdue) {
+  for (const int tag : {0, kTagWithoutChannel}) {
+    std::promise<void> told;
+    as_threads(2, [&](int rank) {
+      Group group = join_or_throw(options(2, rank));
+      use_up_channels(group);
+      std::vector<int> data(4);
+      if (rank == 1) {
+        const auto result = group.recv(0, data, {.timeout = kSoon});
+        told.set_value();
+        ASSERT_FALSE(result);
+        EXPECT_TRUE(result.error().is(Errc::cancelled)) << result.error().message();
+        EXPECT_THAT(result.error().message(), HasSubstr("rank 0"));
+        return require(group.agree(1, kSoon));
+      }
+      auto handle = group.iallreduce(data, {}, {.tag = tag, .timeout = kShort});
+      ASSERT_TRUE(handle) << handle.error().message();
+      told.get_future().wait_for(kSoon);
+      expect_overdue(*handle, "allreduce of 4 int32");
+      const auto next = group.barrier({.timeout = kSoon});
+      ASSERT_FALSE(next);
+      EXPECT_TRUE(next.error().is(Errc::cancelled)) << next.error().message();
+      require(group.agree(1, kSoon));
+    });
+  }
+}
+
+TEST_P(TimeoutOn, ACallIsGivenUpAlsoWhileItWaitsForItsTurn) {
+  as_threads(2, [&](int rank) {
+    Group group = join_or_throw(options(2, rank));
+    if (rank == 0) {
+      auto first = group.ibarrier();
+      auto second = group.ibarrier({.timeout = kShort});
+      ASSERT_TRUE(first && second);
+      expect_overdue(*second, "barrier");
+      EXPECT_TRUE(first->wait(kSoon).error().is(Errc::cancelled));
+    }
+    require(group.agree(1, kSoon));
+  });
+}
+
+TEST_P(TimeoutOn, ACallIsGivenUpAlsoWhileAnotherThreadWaitsForTheOneBefore) {
+  as_threads(2, [&](int rank) {
+    Group group = join_or_throw(options(2, rank));
+    if (rank == 0) {
+      std::thread other([&] {
+        const auto result = group.barrier({.timeout = kSoon});
+        ASSERT_FALSE(result);
+        EXPECT_TRUE(result.error().is(Errc::cancelled)) << result.error().message();
+      });
+      std::this_thread::sleep_for(kShort);  // mostly it waits by now
+      auto handle = group.ibarrier({.timeout = kShort});
+      if (handle) expect_overdue(*handle, "barrier");
+      EXPECT_TRUE(handle);
+      other.join();
+    }
+    require(group.agree(1, kSoon));
+  });
+}
+
+TEST_P(TimeoutOn, AReceiveThatIsOverdueDoesNoHarm) {
+  as_threads(2, [&](int rank) {
+    Group group = join_or_throw(options(2, rank));
+    std::vector<int> data(4);
+    if (rank == 0) {
+      auto handle = group.irecv(1, data, {.tag = 9, .timeout = kShort});
+      ASSERT_TRUE(handle) << handle.error().message();
+      expect_overdue(*handle, "receiving 16 bytes from rank 1");
+      EXPECT_TRUE(group.recv(1, data, {.tag = 9, .timeout = kShort}).error().is(Errc::timeout));
+    }
+    require(group.barrier({.timeout = kSoon}));
+    for (const int value : {7, 8}) {
+      if (rank == 1) require(group.send(0, std::vector<int>(4, value), {.tag = 9}));
+      if (rank == 0) require(group.recv(1, data, {.tag = 9, .timeout = kSoon}));
+      EXPECT_THAT(data, Each(rank == 0 ? value : 0));
+    }
+    require(group.barrier({.timeout = kSoon}));
+  });
+}
+
+TEST_P(TimeoutOn, OfACallThatIsOverDoesNothing) {
+  constexpr Duration kTimeout = std::chrono::milliseconds(300);
+  as_threads(2, [&](int rank) {
+    Group group = join_or_throw(options(2, rank));
+    std::vector<int> data(4, rank);
+    if (rank == 0) {
+      // The root is done as soon as it has started, however busy the machine is.
+      auto handle = group.ibroadcast(data, 0, {.timeout = kTimeout});
+      ASSERT_TRUE(handle) << handle.error().message();
+      require(handle->wait(kSoon));
+      std::this_thread::sleep_for(kTimeout + kShort);
+      EXPECT_TRUE(handle->test().value());
+    } else {
+      require(group.broadcast(data, 0, {.timeout = kSoon}));
+    }
+    require(group.barrier({.timeout = kSoon}));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Planes, TimeoutOn, kEveryPlane, testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace muster::comm
