@@ -49,7 +49,8 @@ std::string collectives_text(const ChoiceTable& table, bool colour) {
          "\nflat: one rank on each host; mixed: several hosts, some with several ranks. Ranks that "
          "are all on one\n"
          "host use shared memory directly. Change it with "
-         "MUSTER_COLLECTIVES=operation:bytes:algorithm,…\n";
+         "MUSTER_COLLECTIVES=operation:bytes:algorithm,…\n"
+         "or MUSTER_COLLECTIVES=@FILE, which holds such entries.\n";
 }
 
 std::string collectives_markdown(const ChoiceTable& table) {

@@ -26,7 +26,7 @@ std::string usage(const CLI::App& command) {
   if (!options_of(command).empty()) text += " [OPTIONS]";
   for (const CLI::Option* argument : arguments_of(command)) text += ' ' + argument_text(*argument);
   if (!commands_in(command).empty()) text += " COMMAND";
-  return text;
+  return text + rest_of(command);
 }
 
 /// Vertical bars would end a cell.

@@ -59,7 +59,8 @@ TEST(Run, SaysWhatIsWrongWithTheCommandLine) {
 
 TEST(Run, HelpsWithExamples) {
   EXPECT_THAT(run_with({"run", "--help"}).out,
-              AllOf(HasSubstr("muster run -n 4 -- python"), HasSubstr("--no-prefix"),
+              AllOf(HasSubstr("muster run [OPTIONS] -- PROGRAM [ARGUMENT...]\n"),
+                    HasSubstr("muster run -n 4 -- python"), HasSubstr("--no-prefix"),
                     Not(HasSubstr("required"))));
 }
 

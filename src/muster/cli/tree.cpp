@@ -11,6 +11,7 @@
 #include "muster/base/suggest.h"
 #include "muster/cli/cli.h"
 #include "muster/cli/failure.h"
+#include "muster/cli/walk.h"
 #include "muster/version.h"
 
 namespace muster::cli {
@@ -112,6 +113,15 @@ void drop_separator(const CLI::App& parser, std::vector<std::string>& arguments,
   }
 }
 
+/// CLI11's own, with the rest of the line where a command takes it.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* parser, std::string name) const override {
+    std::string text = Formatter::make_usage(parser, std::move(name));
+    return text.insert(text.find_last_not_of('\n') + 1, rest_of(*parser));
+  }
+};
+
 constexpr std::string_view kExamples =
     "muster run -n 4 -- python train.py        # one program, four ranks\n"
     "muster process create                     # then jobs run on this machine:\n"
@@ -135,6 +145,7 @@ CommandTree::CommandTree(std::span<const Command> commands, const Io& io)
     : io_(io),
       root_(std::make_unique<CLI::App>("Distributed programs from components that pass messages.",
                                        "muster")) {
+  root_->formatter(std::make_shared<HelpFormatter>());
   root_->set_version_flag("--version", std::string(kVersion));
   root_->require_subcommand(1);
   root_->footer(footer(kExamples));

@@ -35,6 +35,10 @@ std::vector<const CLI::Option*> arguments_of(const CLI::App& command) {
   return shown(command, true);
 }
 
+std::string rest_of(const CLI::App& command) {
+  return command.get_prefix_command() ? " -- PROGRAM [ARGUMENT...]" : "";
+}
+
 std::vector<std::string> choices_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   if (type.find('|') == std::string::npos) return {};

@@ -26,6 +26,9 @@ std::vector<const CLI::App*> commands_in(const CLI::App& group);
 std::vector<const CLI::Option*> options_of(const CLI::App& command);
 std::vector<const CLI::Option*> arguments_of(const CLI::App& command);
 
+/// What a command that runs a program takes after its options; empty for others.
+std::string rest_of(const CLI::App& command);
+
 /// "table|json|yaml" stands for these values; empty for other types.
 std::vector<std::string> choices_of(const CLI::Option& option);
 
