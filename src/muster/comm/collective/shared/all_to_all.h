@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "muster/comm/collective/shared/block_map.h"
 #include "muster/comm/collective/shared/copy.h"
-#include "muster/comm/collective/shared/scatter.h"
+#include "muster/comm/collective/shared/operation.h"
+#include "muster/comm/collective/shared/shares.h"
 
 namespace muster::comm::collective::shared {
 

@@ -73,7 +73,11 @@ struct Reduce {
   Sources sources;
 };
 
-/// Reduce, of a size that ranks may lend to the root, see `Loan`.
+/// Reduce, of a size that ranks may lend to the root, see `Loan`: it reads several pieces of a step
+/// at once, and combines them step by step.
+///
+/// Steps: ⌈bytes / 32 KiB⌉; who lends takes part in the first. Bytes: who lends writes nothing; the
+/// root reads n · bytes and writes `bytes`.
 struct LentReduce : Reduce {
   LentReduce(Channel& channel, const Call& call)
       : Reduce(channel, call), loan(task), lent(task, loan, kStepBytes) {
@@ -93,7 +97,8 @@ struct LentReduce : Reduce {
   LentPieces lent;
 };
 
-/// Allreduce in its plain form, of a size that could be lent, too; see lent_allreduce.h.
+/// Allreduce in its plain form, of a size that could be lent, too; see lent_allreduce.h. Steps and
+/// bytes are those of `Reduce`.
 struct LargeReduce : Reduce {
   LargeReduce(Channel& channel, const Call& call) : Reduce(channel, call), pact(task) {
     pact.open(bytes, Way::stage);

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "muster/comm/collective/shared/combine.h"
-#include "muster/comm/collective/shared/scatter.h"
+#include "muster/comm/collective/shared/operation.h"
+#include "muster/comm/collective/shared/shares.h"
 
 namespace muster::comm::collective::shared {
 
@@ -59,6 +60,9 @@ struct ReduceScatter {
 };
 
 /// Reduce-scatter of equal blocks, of a size that ranks may lend, see `Loan`.
+///
+/// Steps: as above; who lends speaks at the first only. Bytes: who lends writes nothing for others;
+/// every rank reads n blocks and writes one.
 struct LentReduceScatter : ReduceScatter {
   LentReduceScatter(Channel& channel, const Call& call, const BlockMap& the_blocks)
       : ReduceScatter(channel, call, the_blocks), loan(task), lent(task, loan, shares.share) {
