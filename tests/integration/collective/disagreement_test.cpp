@@ -13,6 +13,8 @@
 namespace muster::comm {
 namespace {
 
+using collective::Call;
+using collective::Operation;
 using testing::HasSubstr;
 
 constexpr int kRanks = 4;
@@ -100,12 +102,43 @@ const Form kDifferentBlocks[] = {
      }},
 };
 
+/// What one rank's call has that the others' do not, apart from its size.
+struct Difference {
+  const char* name;
+  bool (*concerns)(Operation);
+  void (*make)(Call&);
+};
+
+Operation after(Operation operation) {
+  const auto next = static_cast<std::size_t>(operation) + 1;
+  return collective::kOperations[next % collective::kOperations.size()];
+}
+
+const Difference kDifferences[] = {
+    {"another type", [](Operation operation) { return operation != Operation::barrier; },
+     [](Call& call) { call.element = Element::i32; }},
+    {"another reduction", collective::is_reducing,
+     [](Call& call) { call.reduction = ReductionKind::max; }},
+    {"another root", collective::is_rooted, [](Call& call) { call.root = 2; }},
+    {"another operation", [](Operation) { return true; },
+     [](Call& call) { call.operation = after(call.operation); }},
+};
+
+/// Carries out a call with buffers that are large enough for any.
+Result<void> run_with_buffers(Group& group, Call call) {
+  std::vector<std::byte> input(kRanks * call.count * sizeof(float));
+  std::vector<std::byte> output(input.size());
+  call.input = input.data();
+  call.output = output.data();
+  if (call.operation == Operation::barrier) call = {};
+  return group.run(call, kSoon);
+}
+
 class DisagreementOn : public OnPlanes {
  protected:
   /// A rank that is done with its part learns it at the next call.
-  static void expect_that_all_are_told(Group& group, const Form& form, std::size_t count,
+  static void expect_that_all_are_told(Group& group, Result<void> result,
                                        const std::string& named) {
-    Result<void> result = form.call(group, count);
     if (result) result = group.barrier(kSoon);
     ASSERT_FALSE(result);
     EXPECT_TRUE(result.error().is(Errc::mismatch)) << result.error().message();
@@ -126,7 +159,7 @@ class DisagreementOn : public OnPlanes {
             auto group = all.split(0, 0, kSoon);
             ASSERT_TRUE(group) << group.error().message();
             const std::size_t count = (rank == odd) == has_few ? few : many;
-            expect_that_all_are_told(*group, form, count, fmt::format("rank {}", odd));
+            expect_that_all_are_told(*group, form.call(*group, count), fmt::format("rank {}", odd));
             require(all.barrier(kSoon));  // who left would be missed, and named instead
           }
         }
@@ -148,6 +181,27 @@ TEST_P(DisagreementOn, RanksOfWhichOneExpectsAnEmptyBlockAreTold) {
 // With other messages between other ranks: some may be done before anybody notices.
 TEST_P(DisagreementOn, RanksThatChooseDifferentAlgorithmsAreTold) {
   disagree(kEqualBlocks, 5, 40'000, {0, 3});
+}
+
+TEST_P(DisagreementOn, RanksOfWhichOneCallsSomethingElseAreTold) {
+  constexpr int kOdd = 1;
+  as_threads(kRanks, [&](int rank) {
+    Group all = join_or_throw(options(kRanks, rank));
+    for (const Operation operation : collective::kOperations) {
+      for (const auto& [name, concerns, make] : kDifferences) {
+        for (const std::size_t count : {5, 40'000}) {
+          if (!concerns(operation)) continue;
+          SCOPED_TRACE(fmt::format("{} of {}, {}", collective::name(operation), count, name));
+          auto group = all.split(0, 0, kSoon);
+          ASSERT_TRUE(group) << group.error().message();
+          Call call{.operation = operation, .element = Element::f32, .count = count};
+          if (rank == kOdd) make(call);
+          expect_that_all_are_told(*group, run_with_buffers(*group, call), "rank 1");
+          require(all.barrier(kSoon));  // who left would be missed, and named instead
+        }
+      }
+    }
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Planes, DisagreementOn, kEveryPlane, testing::PrintToStringParamName());

@@ -1,17 +1,20 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "muster/comm/collective/group.h"
+#include "muster/comm/driver/registry.h"
 #include "tests/support/temp_dir.h"
 
 namespace muster::comm {
@@ -51,8 +54,19 @@ inline const std::vector<Case> kCases{{Plane::shared, "auto"},
                                       {Plane::network, "zmq"},
                                       {Plane::network, "ucx"}};
 
+[[nodiscard]] inline bool is_built(std::string_view driver) {
+  const auto rows = driver_rows();
+  return std::ranges::any_of(rows, [&](const DriverRow& row) {
+    return row.name == driver && row.built();
+  });
+}
+
 class OnPlanes : public testing::TestWithParam<Case> {
  protected:
+  void SetUp() override {
+    if (GetParam().driver == "ucx" && !is_built("ucx")) GTEST_SKIP() << "built without libucx";
+  }
+
   GroupOptions options(int size, int rank) const {
     GroupOptions options = meeting_.options(size, rank);
     options.plane = GetParam().plane;

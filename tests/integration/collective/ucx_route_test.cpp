@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <mutex>
 #include <set>
 #include <string>
@@ -7,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "muster/base/log.h"
-#include "muster/comm/driver/registry.h"
 #include "tests/integration/collective/ranks.h"
 
 // Which of UCX's transports carries a group.
@@ -52,11 +50,7 @@ class RouteLog {
 class UcxRoute : public testing::Test {
  protected:
   void SetUp() override {
-    const auto rows = driver_rows();
-    const bool built = std::any_of(rows.begin(), rows.end(), [](const DriverRow& row) {
-      return row.name == "ucx" && row.built();
-    });
-    if (!built) GTEST_SKIP() << "built without libucx";
+    if (!is_built("ucx")) GTEST_SKIP() << "built without libucx";
   }
 
   std::set<std::string> routes_with(const std::string& transports) const {
