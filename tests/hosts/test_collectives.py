@@ -105,8 +105,9 @@ def check_survivors(ranks: Sequence[Process], lost: int, since: float) -> None:
 
 def test_ranks_on_three_hosts_compute_together(network: Network, discovery: str) -> None:
     # Two on each host: they share memory there, and go by messages between hosts.
+    words = {"calls": 100, "count": 30_000, "lease_ms": 15_000}
     ranks = [
-        start_rank(network, network.hosts[rank // 2], discovery, rank, 6, calls=100, count=30_000)
+        start_rank(network, network.hosts[rank // 2], discovery, rank, 6, **words)
         for rank in range(6)
     ]
     for rank in ranks:

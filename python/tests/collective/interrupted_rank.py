@@ -12,8 +12,8 @@ from muster.collective import Group
 
 
 def wait_in(what, call):
-    print("waiting", what, flush=True)
     try:
+        print("waiting", what, flush=True)
         call()
     except KeyboardInterrupt:
         print("interrupted", what, flush=True)

@@ -126,7 +126,7 @@ TEST_P(PendingOn, AllThatWasStartedEndsWhenARankIsKilled) {
 TEST_P(PendingOn, AReceiveEndsWhenARankGivesUpACall) {
   as_threads(2, [&](int rank) {
     Group group = join_or_throw(options(2, rank));
-    require(group.barrier());
+    require(group.agree(1));  // a barrier could still be under way when the next one is given up
     if (rank == 1) {
       EXPECT_FALSE(group.barrier({.timeout = milliseconds(50)}));
       EXPECT_FALSE(group.send(0, std::vector<int>{1}, {.tag = 8}));
