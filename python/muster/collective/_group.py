@@ -36,7 +36,8 @@ class Shrunk(NamedTuple):
     lost: list[int]
     """Ranks of the old group that are not in the new one."""
     finished: int
-    """How many calls with tag 0 every rank that is left had finished on the old group."""
+    """How many calls with tag 0 every rank that is left had finished on the old group. ``split``
+    is one, ``all_to_all`` with ``counts`` but without ``receive_counts`` two."""
 
 
 class Group:
@@ -514,7 +515,8 @@ class Group:
             raise explain("agree", error, bits=bits, timeout=timeout) from None
 
     def shrink(self, *, timeout: float | None = None) -> Shrunk:
-        """A group of the ranks that are left, which all call this. This one is then closed."""
+        """A group of the ranks that are left, which all call this. This one is of no use
+        afterwards."""
         try:
             native, lost, finished = self._native.shrink(timeout)
         except TypeError as error:
@@ -523,7 +525,7 @@ class Group:
 
     def grow(self, newcomers: int, *, timeout: float | None = None) -> Group:
         """A group of these ranks and as many new ones, which call :meth:`join` with the new size
-        and the same name, and get the last ranks. This one is then closed."""
+        and the same name, and get the last ranks. This one is of no use afterwards."""
         try:
             return Group(self._native.grow(newcomers, timeout))
         except TypeError as error:

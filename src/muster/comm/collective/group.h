@@ -372,8 +372,8 @@ struct Shrunk {
   Group group;
   /// Ranks of the old group that are not in the new one.
   std::vector<int> lost;
-  /// How many calls with tag 0 every rank that is left had finished on the old group: what came
-  /// after, some of them may not have.
+  /// How many calls with tag 0, `split` among them, every rank that is left had finished on the old
+  /// group: what came after, some of them may not have.
   std::uint64_t finished = 0;
 };
 
