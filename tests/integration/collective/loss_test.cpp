@@ -1,12 +1,9 @@
-#include <atomic>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <random>
 #include <set>
-#include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,6 +11,7 @@
 #include "muster/comm/collective/group.h"
 #include "tests/integration/collective/checked_calls.h"
 #include "tests/integration/collective/demand.h"
+#include "tests/integration/collective/executioner.h"
 #include "tests/integration/collective/forms.h"
 #include "tests/integration/collective/group_memory.h"
 #include "tests/integration/collective/ranks.h"
@@ -42,53 +40,6 @@ struct Row {
     return fmt::format("{} {} of {} ranks, rank {} is killed", form.name,
                        collective::name(operation), size, victim);
   }
-};
-
-/// When the victim is killed: when it comes to a step, before it tells the others, or some time
-/// after that, when they may be busy with what it told.
-struct Moment {
-  int step = 1;
-  std::chrono::microseconds late{0};
-
-  [[nodiscard]] std::string text() const {
-    return fmt::format("at step {}, {} µs late", step, late.count());
-  }
-};
-
-/// Kills its own process, the victim.
-class Executioner {
- public:
-  Executioner(const Moment& moment, LossBoard& board)
-      : board_(board), left_(moment.step), late_(moment.late) {}
-
-  std::atomic<bool> in_danger{false};
-
-  void at_step() {
-    if (!in_danger || --left_ != 0) return;
-    called_ = true;
-    if (late_.count() == 0) kill();
-    thread_ = std::jthread([this] {
-      const auto until = std::chrono::steady_clock::now() + late_;
-      while (std::chrono::steady_clock::now() < until) continue;
-      kill();
-    });
-  }
-  /// Comes back only when nobody will be killed.
-  void meet() const {
-    while (called_) std::this_thread::sleep_for(std::chrono::seconds(1));
-  }
-
- private:
-  void kill() {
-    board_.note_fall();
-    ::raise(SIGKILL);
-  }
-
-  LossBoard& board_;
-  std::atomic<int> left_;
-  std::chrono::microseconds late_;
-  std::atomic<bool> called_{false};
-  std::jthread thread_;
 };
 
 /// Makes the calls, and a barrier before and after them. The first error ends it. Counts those that
@@ -144,7 +95,7 @@ class LossOn : public OnPlanes {
   void run_rank(const Row& row, const Moment& moment, int rank, LossBoard& board) const {
     set_environment(row.form);
     GroupOptions mine = options(row.size, rank);
-    const auto executioner = std::make_shared<Executioner>(moment, board);
+    const auto executioner = std::make_shared<Executioner>(moment, [&] { board.note_fall(); });
     if (rank == row.victim) mine.at_step = [executioner] { executioner->at_step(); };
     Group group = join_or_throw(std::move(mine));
     std::uint64_t finished = 0;
@@ -164,11 +115,6 @@ class LossOn : public OnPlanes {
     end_with(std::move(left));
   }
 };
-
-/// Up to as long as a large call takes.
-std::chrono::microseconds some_time(std::mt19937_64& random) {
-  return std::chrono::microseconds(1 + random() % (std::uint64_t{1} << random() % 11));
-}
 
 TEST_P(LossOn, WhatReturnsIsRightWhoeverIsKilledAndWhenever) {
   std::mt19937_64 random(test_seed());

@@ -94,14 +94,9 @@ Result<void> Group::Impl::establish(TimePoint deadline) {
   network_ = std::make_shared<collective::NetworkPlane>(crew_, *table, options);
   {
     const std::lock_guard lock(crew_->mutex());
-    const auto& hellos = identity_.roster.hellos;
-    const auto& self = hellos[static_cast<std::size_t>(identity_.rank)];
-    for (int rank = 0; rank < size_; ++rank) {
-      const auto& hello = hellos[static_cast<std::size_t>(rank)];
-      const bool visible = hello.host == self.host && hello.pid_namespace == self.pid_namespace;
-      if (visible && hello.pid != self.pid)
-        crew_->watch(identity_.roster.members[static_cast<std::size_t>(rank)], hello.pid);
-    }
+    const auto& [members, hellos, digest] = identity_.roster;
+    for (std::size_t rank = 0; rank < members.size(); ++rank)
+      crew_->watch(members[rank], hellos[rank]);
     crew_->add(identity_.id, *this, nullptr);
     // Who was gone before anybody told this group.
     const auto there = crew_->peers();
