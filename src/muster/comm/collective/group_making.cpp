@@ -187,8 +187,8 @@ Result<void> Group::Impl::fetch_segment(TimePoint deadline) {
     if (crew_->options().plane == Plane::automatic) return {};
     return fail(Errc::driver_type, "rank 0 could not make shared memory");
   }
-  auto fd = collective::shared::fetch_segment(*counter_, identity_.rank,
-                                              [&] { return still_whole(deadline); });
+  auto fd = collective::shared::fetch_segment(
+      *counter_, identity_.rank, [&](Duration pause) { return still_whole(deadline, pause); });
   if (!fd) return fail(fd.error());
   return map_segment(*std::move(fd), deadline);
 }
