@@ -198,6 +198,7 @@ void Group::Impl::use_segment(std::shared_ptr<collective::shared::Segment> segme
   options.group = identity_.name;
   options.interrupted = crew_->options().interrupted;
   options.at_step = crew_->options().at_step;
+  options.lease = crew_->options().lease;
   options.wake_background = [crew = std::weak_ptr<Crew>(crew_)] {
     if (const auto there = crew.lock()) there->wake_background();
   };

@@ -137,7 +137,7 @@ SharedPlane::~SharedPlane() = default;
 
 void SharedPlane::add_lane(std::size_t index) {
   const auto* const at_step = options_.at_step ? &options_.at_step : nullptr;
-  lane_storage_.push_back(std::make_unique<Lane>(*segment_, index, at_step));
+  lane_storage_.push_back(std::make_unique<Lane>(*segment_, index, options_.lease, at_step));
   lanes_[index] = lane_storage_.back().get();
 }
 
