@@ -139,21 +139,23 @@ TEST_P(LossOn, WhatReturnsIsRightWhoeverIsKilledAndWhenever) {
 }
 
 TEST_P(LossOn, EveryStepOfEveryOperation) {
-  const std::vector<Row> all = GetParam().plane == Plane::shared ? rows({2, 3}) : rows({3, 4});
-  const std::uint64_t seed = test_seed();
-  std::mt19937_64 random(seed);
-  const test::Slice slice(all.size(), seed);
   if (!test::soaks()) GTEST_SKIP() << "for scripts/soak";
-  for (std::size_t i = slice.begin(); i < slice.end(); ++i) {
+  const std::vector<Row> all = GetParam().plane == Plane::shared ? rows({2, 3}) : rows({3, 4});
+  std::mt19937_64 random(test_seed());
+  test::Walk walk("kills." + testing::PrintToString(GetParam()), all.size());
+  std::cout << "after " << walk.text() << std::endl;
+  while (const auto number = walk.next()) {
+    const Row& row = all[*number];
     int step = 1;
-    while (kill_at(all[i], {step}) && !HasFailure()) {
-      kill_at(all[i], {step, some_time(random)});
+    while (kill_at(row, {step}) && !HasFailure()) {
+      kill_at(row, {step, some_time(random)});
       ++step;
     }
-    std::cout << all[i].text() << ": " << step - 1 << " steps" << std::endl;
-    ASSERT_GT(step, 1) << all[i].text() << ": it has no steps";
+    std::cout << row.text() << ": " << step - 1 << " steps" << std::endl;
+    ASSERT_GT(step, 1) << row.text() << ": it has no steps";
     if (HasFailure()) return;
   }
+  std::cout << walk.text() << std::endl;
 }
 
 TEST_P(LossOn, NothingIsLeftInTheFileSystem) {
