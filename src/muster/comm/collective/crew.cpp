@@ -277,9 +277,12 @@ std::vector<CrewSink*> Crew::sinks() const {
 }
 
 void Crew::exit(const std::string& member, std::int64_t pid) {
-  outbox_.forget(member);
-  if (const auto hello = hellos_.find(member); hello != hellos_.end() && hello->second.pid == pid)
-    hellos_.erase(hello);
+  const auto hello = hellos_.find(member);
+  const bool has_successor = hello != hellos_.end() && hello->second.pid != pid;
+  if (!has_successor) {
+    outbox_.forget(member);
+    hellos_.erase(member);
+  }
   for (CrewSink* const sink : sinks()) sink->on_exit(member, pid);
   going_.push_back({member, std::chrono::steady_clock::now() + kLastWords, pid});
   changed_.notify_all();
