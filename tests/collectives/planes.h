@@ -17,15 +17,20 @@ inline FileDescriptor segment_for(int ranks) {
 }
 
 /// One rank's plane of a segment; ranks may be threads.
-inline std::shared_ptr<SharedPlane> plane_of(int fd, int rank, int ranks, bool lends = false,
-                                             std::function<void()> at_step = {}) {
+inline std::shared_ptr<SharedPlane> plane_of(int fd, int rank, int ranks,
+                                             SharedPlane::Options options) {
   auto segment = Segment::map(FileDescriptor(::dup(fd)), rank, ranks);
   if (!segment) throw std::runtime_error(segment.error().message());
-  SharedPlane::Options options;
   options.group = "test";
+  return std::make_shared<SharedPlane>(*segment, std::move(options));
+}
+
+inline std::shared_ptr<SharedPlane> plane_of(int fd, int rank, int ranks, bool lends = false,
+                                             std::function<void()> at_step = {}) {
+  SharedPlane::Options options;
   options.lends = lends;
   options.at_step = std::move(at_step);
-  return std::make_shared<SharedPlane>(*segment, std::move(options));
+  return plane_of(fd, rank, ranks, std::move(options));
 }
 
 /// Those who give to this rank lend until it knows better, which may be after the next call.

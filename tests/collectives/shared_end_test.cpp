@@ -1,19 +1,13 @@
-#include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <functional>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <thread>
-#include <unistd.h>
-#include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "muster/comm/errc.h"
 #include "tests/collectives/planes.h"
-#include "tests/support/child.h"
+#include "tests/collectives/two_ranks.h"
 
 // How calls end when a rank gives up, leaves, or cannot go on.
 
@@ -24,40 +18,8 @@ using collective::Operation;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-using Bytes = std::vector<std::byte>;
-
-// One that is lent in the first call already, where ranks may lend.
-constexpr std::size_t kBlock = std::size_t{256} << 10;
-
-Call call_of(Operation operation, std::size_t count, const std::byte* input, std::byte* output) {
-  Call call;
-  call.operation = operation;
-  call.element = Element::u8;
-  call.count = count;
-  call.input = input;
-  call.output = output;
-  return call;
-}
-
-/// Two ranks.
-class SharedEnd : public testing::Test {
+class SharedEnd : public TwoRanks {
  protected:
-  void make(bool lends) {
-    first_ = plane_of(file_.get(), 0, 2, lends);
-    second_ = plane_of(file_.get(), 1, 2, lends, [this] {
-      if (const auto step = std::exchange(before_second_speaks_, nullptr)) step();
-    });
-  }
-  /// Both do it, and it goes well.
-  void run_on_both(const Call& first, const Call& second) const {
-    const auto run = [](SharedPlane& plane, const Call& call) {
-      const auto result = plane.run(call, 0, seconds(30));
-      EXPECT_TRUE(result) << result.error().message();
-    };
-    std::thread thread([&] { run(*first_, first); });
-    run(*second_, second);
-    thread.join();
-  }
   /// The second rank takes part in a call when the first one gives it up, and before it has read
   /// what that gave; `then` is what the first one does next.
   void come_too_late(Operation operation, const std::byte* input, std::size_t bytes,
@@ -83,11 +45,6 @@ class SharedEnd : public testing::Test {
     ASSERT_FALSE(late) << name(operation);
     EXPECT_TRUE(late.error().is(Errc::cancelled)) << late.error().message();
   }
-
-  const FileDescriptor file_ = segment_for(2);
-  std::function<void()> before_second_speaks_;  // the next time
-  std::shared_ptr<SharedPlane> first_;
-  std::shared_ptr<SharedPlane> second_;
 };
 
 class SharedLate : public SharedEnd, public testing::WithParamInterface<Operation> {};
@@ -280,127 +237,6 @@ TEST_F(SharedEnd, MemoryThatCannotBeWrittenEndsTheGroupAndSaysSo) {
       << result.error().message();
 }
 
-/// Memory that no other process can read; where `data` was, if it is given.
-class SecretMemory {
- public:
-  explicit SecretMemory(std::byte* data = nullptr) {
-    const FileDescriptor file(static_cast<int>(::syscall(SYS_memfd_secret, 0)));
-    if (!file || ::ftruncate(file.get(), kBlock) != 0) return;
-    void* const at = ::mmap(data, kBlock, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | (data == nullptr ? 0 : MAP_FIXED), file.get(), 0);
-    if (at != MAP_FAILED) data_ = static_cast<std::byte*>(at);
-  }
-  SecretMemory(const SecretMemory&) = delete;
-  SecretMemory& operator=(const SecretMemory&) = delete;
-  ~SecretMemory() {
-    if (data_ != nullptr) ::munmap(data_, kBlock);
-  }
-
-  [[nodiscard]] std::byte* data() const { return data_; }
-
- private:
-  std::byte* data_ = nullptr;
-};
-
-/// Two ranks that lend, and memory that they cannot read.
-class SharedSecret : public SharedEnd {
- protected:
-  void SetUp() override {
-    if (input_.data() == nullptr || output_.data() == nullptr) GTEST_SKIP() << "no memfd_secret";
-    make(true);
-    std::fill_n(input_.data(), kBlock, std::byte{1});
-  }
-  /// So many calls that both ways of giving have had their turn.
-  static std::uint32_t all_ways(Operation operation) {
-    return 2 * Contest::of(kind_of(operation, kBlock)).trial() + 2;
-  }
-  static bool all_are(const std::byte* data, int item) {
-    return std::all_of(data, data + kBlock,
-                       [&](std::byte byte) { return byte == std::byte(item); });
-  }
-
-  const SecretMemory input_;
-  const SecretMemory output_;
-  const Bytes others_ = Bytes(2 * kBlock, std::byte{2});
-  Bytes got_ = Bytes(2 * kBlock);
-};
-
-TEST_F(SharedSecret, IsLentAsACopy) {
-  for (const Operation operation :
-       {Operation::broadcast, Operation::reduce, Operation::allreduce}) {
-    const bool combines = is_reducing(operation);
-    for (std::uint32_t i = 0; i < all_ways(operation); ++i) {
-      // The root gives in a broadcast, and takes in a reduce.
-      Call given = call_of(operation, kBlock, input_.data(), output_.data());
-      Call taken = call_of(operation, kBlock, others_.data(), got_.data());
-      given.root = taken.root = operation == Operation::reduce ? 1 : 0;
-      run_on_both(given, taken);
-      ASSERT_FALSE(first_->broken()) << name(operation) << ", call " << i;
-      ASSERT_TRUE(all_are(got_.data(), combines ? 3 : 1)) << name(operation) << ", call " << i;
-      if (operation != Operation::allreduce) continue;
-      ASSERT_TRUE(all_are(output_.data(), 3)) << "call " << i;
-      std::fill_n(output_.data(), kBlock, std::byte{0});
-      std::fill_n(got_.data(), kBlock, std::byte{0});
-    }
-  }
-}
-
-TEST_F(SharedSecret, OfBothRanksIsLentAsACopy) {
-  Bytes all(2 * kBlock);
-  for (std::uint32_t i = 0; i < all_ways(Operation::allgather); ++i) {
-    run_on_both(call_of(Operation::allgather, kBlock, input_.data(), all.data()),
-                call_of(Operation::allgather, kBlock, output_.data(), got_.data()));
-    ASSERT_FALSE(first_->broken()) << "call " << i;
-    ASSERT_TRUE(all_are(got_.data(), 1) && all_are(got_.data() + kBlock, 0)) << "call " << i;
-    ASSERT_EQ(all, got_) << "call " << i;
-  }
-}
-
-TEST_F(SharedSecret, InPlaceIsLentAsACopy) {
-  for (std::uint32_t i = 0; i < all_ways(Operation::allreduce); ++i) {
-    std::fill_n(input_.data(), kBlock, std::byte{1});
-    run_on_both(call_of(Operation::allreduce, kBlock, input_.data(), input_.data()),
-                call_of(Operation::allreduce, kBlock, others_.data(), got_.data()));
-    ASSERT_FALSE(first_->broken()) << "call " << i;
-    ASSERT_TRUE(all_are(got_.data(), 3) && all_are(input_.data(), 3)) << "call " << i;
-  }
-}
-
-// Ranks have agreed to lend before the first of them has such memory.
-TEST_F(SharedSecret, ThatComesLaterIsLentAsACopy) {
-  Bytes input(kBlock, std::byte{1});
-  Bytes output(kBlock);
-  const auto run = [&](const std::byte* from, std::byte* into) {
-    run_on_both(call_of(Operation::allreduce, kBlock, from, into),
-                call_of(Operation::allreduce, kBlock, others_.data(), got_.data()));
-  };
-  for (std::uint32_t i = 0; i < Contest::of(kind_of(Operation::allreduce, kBlock)).trial() + 1; ++i)
-    run(input.data(), output.data());
-  run(input_.data(), output_.data());
-  EXPECT_TRUE(all_are(got_.data(), 3) && all_are(output_.data(), 3));
-  std::fill_n(output_.data(), kBlock, std::byte{0});
-  run(input.data(), output_.data());
-  EXPECT_TRUE(all_are(got_.data(), 3) && all_are(output_.data(), 3));
-}
-
-TEST_F(SharedSecret, WhereOtherMemoryWasIsLentAsACopy) {
-  void* const place =
-      ::mmap(nullptr, kBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(place, MAP_FAILED);
-  auto* const input = static_cast<std::byte*>(place);
-  const auto run = [&] {
-    run_on_both(call_of(Operation::broadcast, kBlock, input, input),
-                call_of(Operation::broadcast, kBlock, nullptr, got_.data()));
-  };
-  run();
-  EXPECT_TRUE(all_are(got_.data(), 0));
-  const SecretMemory secret(input);
-  ASSERT_EQ(secret.data(), input);
-  std::fill_n(input, kBlock, std::byte{7});
-  run();
-  EXPECT_TRUE(all_are(got_.data(), 7));
-}
-
 /// What a rank lends to the first one, in a group of three of which the last never calls.
 class SharedGift : public testing::TestWithParam<Operation> {
  protected:
@@ -444,81 +280,6 @@ TEST_P(SharedGift, InTheArenaToARootThatHasLeftIsOver) {
   ASSERT_TRUE(memory);
   const auto given = giver_->run(gift(memory->bytes.data()), 0, seconds(30));
   EXPECT_TRUE(given) << given.error().message();
-}
-
-// Such a process lives, and nobody can read it any more.
-TEST_F(SharedEnd, ACallFailsWhoseLenderHasLostItsMainThread) {
-  test::Child child([&] {
-    std::thread([&] {
-      const MemoryProof proof;
-      while (read_memory(proof.memory(), proof.memory().proof_at, {})) std::this_thread::yield();
-      const auto lender = plane_of(file_.get(), 0, 2, true);
-      Bytes input(kBlock);
-      const auto lent = lender->run(
-          call_of(Operation::broadcast, kBlock, input.data(), input.data()), 0, seconds(60));
-      ::_exit(lent ? 1 : 0);
-    }).detach();
-    ::syscall(SYS_exit, 0);  // of this thread
-  });
-  second_ = plane_of(file_.get(), 1, 2, true);
-  Bytes got(kBlock);
-  const auto taken =
-      second_->run(call_of(Operation::broadcast, kBlock, nullptr, got.data()), 0, seconds(30));
-  ASSERT_FALSE(taken);
-  EXPECT_FALSE(taken.error().is(Errc::timeout)) << taken.error().message();
-  EXPECT_NE(taken.error().message().find("rank 0: read"), std::string::npos)
-      << taken.error().message();
-  EXPECT_EQ(child.wait(), 0);
-}
-
-TEST_F(SharedEnd, OneRankInPlaceAndTheOtherNotGetWhatTheyWereSent) {
-  make(true);
-  Bytes in_place(2 * kBlock, std::byte{1});
-  std::fill_n(in_place.begin() + kBlock, kBlock, std::byte{2});
-  Bytes input(2 * kBlock, std::byte{3});
-  std::fill_n(input.begin() + kBlock, kBlock, std::byte{4});
-  Bytes output(2 * kBlock);
-  run_on_both(call_of(Operation::all_to_all, kBlock, in_place.data(), in_place.data()),
-              call_of(Operation::all_to_all, kBlock, input.data(), output.data()));
-  const auto all_are = [](const Bytes& bytes, std::size_t block, int item) {
-    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(block * kBlock);
-    return std::all_of(begin, begin + kBlock,
-                       [&](std::byte byte) { return byte == std::byte(item); });
-  };
-  EXPECT_TRUE(all_are(in_place, 0, 1));
-  EXPECT_TRUE(all_are(in_place, 1, 3));
-  EXPECT_TRUE(all_are(output, 0, 2));
-  EXPECT_TRUE(all_are(output, 1, 4));
-}
-
-TEST_F(SharedEnd, ARankThatDoesNotWantToLendIsHeard) {
-  for (const auto& [set, lends] :
-       {std::pair{"0", false}, {"off", false}, {"1", true}, {"", true}}) {
-    const FileDescriptor file = segment_for(2);
-    first_ = plane_of(file.get(), 0, 2);
-    second_ = plane_of(file.get(), 1, 2);
-    first_->segment().try_reading();
-    ASSERT_EQ(::setenv("MUSTER_LEND", set, 1), 0);
-    second_->segment().try_reading();
-    ::unsetenv("MUSTER_LEND");
-    EXPECT_TRUE(first_->segment().all_have_tried());
-    EXPECT_EQ(first_->segment().ranks_can_read_each_other(), lends) << "'" << set << "'";
-  }
-}
-
-TEST_F(SharedEnd, RanksTryToReadEachOtherWhenAllAreThere) {
-  const FileDescriptor file = segment_for(2);
-  auto early = Segment::map(FileDescriptor(::dup(file.get())), 1, 2);
-  ASSERT_TRUE(early);
-  EXPECT_FALSE((*early)->all_are_here());
-  auto late = Segment::map(FileDescriptor(::dup(file.get())), 0, 2);
-  ASSERT_TRUE(late);
-  EXPECT_TRUE((*early)->all_are_here());
-  (*early)->try_reading();
-  EXPECT_FALSE((*early)->all_have_tried());
-  (*late)->try_reading();
-  EXPECT_TRUE((*early)->all_have_tried());
-  EXPECT_TRUE((*early)->ranks_can_read_each_other());
 }
 
 }  // namespace

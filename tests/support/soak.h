@@ -1,11 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string>
 
 namespace muster::test {
 
@@ -35,30 +35,44 @@ class Sample {
   Clock::time_point until_;
 };
 
-/// The part of a long list of cases that one round of scripts/soak goes through, else none. Rounds
-/// have consecutive seeds, so as many of them as there are parts go through all.
-class Slice {
+/// A walk through a long list of cases, for scripts/soak: each run goes on where the last one
+/// stopped, for about MUSTER_SOAK_SECONDS and at least one case, to the end of the list; the run
+/// after that begins anew. Where it stopped stands in a file in MUSTER_SOAK_PROGRESS; without that,
+/// every run begins with the first case. A case after which `next` is not called comes again.
+class Walk {
  public:
-  /// A case takes about so long.
-  static constexpr double kCaseSeconds = 5.0;
-
-  Slice(std::size_t cases, std::uint64_t seed) {
-    const char* const seconds = std::getenv("MUSTER_SOAK_SECONDS");
-    if (seconds == nullptr) return;
-    const auto share = static_cast<std::size_t>(std::max(1.0, std::atof(seconds) / kCaseSeconds));
-    const std::size_t parts = (cases + share - 1) / share;
-    const std::size_t part = parts == 0 ? 0 : seed % parts;
-    begin_ = part * share;
-    end_ = std::min(cases, begin_ + share);
-    std::printf("part %zu of %zu\n", part + 1, parts);
+  Walk(const std::string& name, std::size_t cases) : cases_(cases) {
+    if (const char* const folder = std::getenv("MUSTER_SOAK_PROGRESS"))
+      file_ = std::string(folder) + "/" + name;
+    std::string of;
+    std::size_t all = 0;
+    std::ifstream(file_) >> next_ >> of >> all;
+    if (all != cases_ || next_ >= cases_) next_ = 0;  // another list, or all are done
+    first_ = next_;
   }
 
-  [[nodiscard]] std::size_t begin() const { return begin_; }
-  [[nodiscard]] std::size_t end() const { return end_; }
+  /// The next case; nothing when time is up, or the list.
+  [[nodiscard]] std::optional<std::size_t> next() {
+    if (begun_) note_done();
+    begun_ = next_ < cases_ && (next_ == first_ || sample_.more());
+    return begun_ ? std::optional(next_) : std::nullopt;
+  }
+  [[nodiscard]] std::string text() const {
+    return std::to_string(next_) + " of " + std::to_string(cases_) + " cases";
+  }
 
  private:
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;
+  void note_done() {
+    ++next_;
+    if (!file_.empty()) std::ofstream(file_) << text() << "\n";
+  }
+
+  std::size_t cases_;
+  std::string file_;
+  std::size_t first_ = 0;
+  std::size_t next_ = 0;
+  bool begun_ = false;
+  Sample sample_{1};
 };
 
 }  // namespace muster::test

@@ -1,12 +1,9 @@
-#include <atomic>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <random>
 #include <set>
-#include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,6 +11,7 @@
 #include "muster/comm/collective/group.h"
 #include "tests/integration/collective/checked_calls.h"
 #include "tests/integration/collective/demand.h"
+#include "tests/integration/collective/executioner.h"
 #include "tests/integration/collective/forms.h"
 #include "tests/integration/collective/group_memory.h"
 #include "tests/integration/collective/ranks.h"
@@ -42,53 +40,6 @@ struct Row {
     return fmt::format("{} {} of {} ranks, rank {} is killed", form.name,
                        collective::name(operation), size, victim);
   }
-};
-
-/// When the victim is killed: when it comes to a step, before it tells the others, or some time
-/// after that, when they may be busy with what it told.
-struct Moment {
-  int step = 1;
-  std::chrono::microseconds late{0};
-
-  [[nodiscard]] std::string text() const {
-    return fmt::format("at step {}, {} µs late", step, late.count());
-  }
-};
-
-/// Kills its own process, the victim.
-class Executioner {
- public:
-  Executioner(const Moment& moment, LossBoard& board)
-      : board_(board), left_(moment.step), late_(moment.late) {}
-
-  std::atomic<bool> in_danger{false};
-
-  void at_step() {
-    if (!in_danger || --left_ != 0) return;
-    called_ = true;
-    if (late_.count() == 0) kill();
-    thread_ = std::jthread([this] {
-      const auto until = std::chrono::steady_clock::now() + late_;
-      while (std::chrono::steady_clock::now() < until) continue;
-      kill();
-    });
-  }
-  /// Comes back only when nobody will be killed.
-  void meet() const {
-    while (called_) std::this_thread::sleep_for(std::chrono::seconds(1));
-  }
-
- private:
-  void kill() {
-    board_.note_fall();
-    ::raise(SIGKILL);
-  }
-
-  LossBoard& board_;
-  std::atomic<int> left_;
-  std::chrono::microseconds late_;
-  std::atomic<bool> called_{false};
-  std::jthread thread_;
 };
 
 /// Makes the calls, and a barrier before and after them. The first error ends it. Counts those that
@@ -144,7 +95,7 @@ class LossOn : public OnPlanes {
   void run_rank(const Row& row, const Moment& moment, int rank, LossBoard& board) const {
     set_environment(row.form);
     GroupOptions mine = options(row.size, rank);
-    const auto executioner = std::make_shared<Executioner>(moment, board);
+    const auto executioner = std::make_shared<Executioner>(moment, [&] { board.note_fall(); });
     if (rank == row.victim) mine.at_step = [executioner] { executioner->at_step(); };
     Group group = join_or_throw(std::move(mine));
     std::uint64_t finished = 0;
@@ -164,11 +115,6 @@ class LossOn : public OnPlanes {
     end_with(std::move(left));
   }
 };
-
-/// Up to as long as a large call takes.
-std::chrono::microseconds some_time(std::mt19937_64& random) {
-  return std::chrono::microseconds(1 + random() % (std::uint64_t{1} << random() % 11));
-}
 
 TEST_P(LossOn, WhatReturnsIsRightWhoeverIsKilledAndWhenever) {
   std::mt19937_64 random(test_seed());
@@ -193,21 +139,23 @@ TEST_P(LossOn, WhatReturnsIsRightWhoeverIsKilledAndWhenever) {
 }
 
 TEST_P(LossOn, EveryStepOfEveryOperation) {
-  const std::vector<Row> all = GetParam().plane == Plane::shared ? rows({2, 3}) : rows({3, 4});
-  const std::uint64_t seed = test_seed();
-  std::mt19937_64 random(seed);
-  const test::Slice slice(all.size(), seed);
   if (!test::soaks()) GTEST_SKIP() << "for scripts/soak";
-  for (std::size_t i = slice.begin(); i < slice.end(); ++i) {
+  const std::vector<Row> all = GetParam().plane == Plane::shared ? rows({2, 3}) : rows({3, 4});
+  std::mt19937_64 random(test_seed());
+  test::Walk walk("kills." + testing::PrintToString(GetParam()), all.size());
+  std::cout << "after " << walk.text() << std::endl;
+  while (const auto number = walk.next()) {
+    const Row& row = all[*number];
     int step = 1;
-    while (kill_at(all[i], {step}) && !HasFailure()) {
-      kill_at(all[i], {step, some_time(random)});
+    while (kill_at(row, {step}) && !HasFailure()) {
+      kill_at(row, {step, some_time(random)});
       ++step;
     }
-    std::cout << all[i].text() << ": " << step - 1 << " steps" << std::endl;
-    ASSERT_GT(step, 1) << all[i].text() << ": it has no steps";
+    std::cout << row.text() << ": " << step - 1 << " steps" << std::endl;
+    ASSERT_GT(step, 1) << row.text() << ": it has no steps";
     if (HasFailure()) return;
   }
+  std::cout << walk.text() << std::endl;
 }
 
 TEST_P(LossOn, NothingIsLeftInTheFileSystem) {

@@ -111,6 +111,33 @@ TEST_P(TimeoutOn, AReceiveThatIsOverdueDoesNoHarm) {
   });
 }
 
+TEST_P(TimeoutOn, OfWaitingSaysForWhomTheCallWaitsAndTheCallGoesOn) {
+  for (const int tag : {0, kTagWithoutChannel}) {
+    as_threads(2, [&](int rank) {
+      Group group = join_or_throw(options(2, rank));
+      use_up_channels(group);
+      if (rank == 0) {
+        auto handle = group.ibarrier({.tag = tag});
+        ASSERT_TRUE(handle) << handle.error().message();
+        // In memory it is not known while the background thread looks after the call.
+        std::string said;
+        for (int i = 0; i < 100 && said.find("rank 1") == std::string::npos; ++i) {
+          const auto result = handle->wait(kShort);
+          ASSERT_FALSE(result);
+          ASSERT_TRUE(result.error().is(Errc::timeout)) << result.error().message();
+          said = result.error().message();
+        }
+        EXPECT_THAT(said, HasSubstr("barrier is not over after 0.1 s: it waits for rank 1"));
+        require(group.agree(1, kSoon));
+        require(handle->wait(kSoon));
+      } else {
+        require(group.agree(1, kSoon));
+        require(group.barrier({.tag = tag, .timeout = kSoon}));
+      }
+    });
+  }
+}
+
 TEST_P(TimeoutOn, OfACallThatIsOverDoesNothing) {
   constexpr Duration kTimeout = std::chrono::milliseconds(300);
   as_threads(2, [&](int rank) {

@@ -1,7 +1,10 @@
 #include "muster/comm/collective/crew.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <poll.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +14,7 @@
 #include "muster/base/random.h"
 #include "muster/comm/collective/shared/plane.h"
 #include "muster/comm/errc.h"
+#include "muster/runtime/host.h"
 #include "muster/runtime/poll.h"
 #include "muster/runtime/unix_socket.h"
 
@@ -253,16 +257,17 @@ void Crew::look_who_left(Lock& lock) {
   }
   // Who was paused itself finds the others silent when it wakes up, for a moment.
   for (const std::string& member : seen_peers_)
-    if (!there.contains(member)) going_.push_back({member, time + options_.lease / 10, false});
+    if (!there.contains(member))
+      going_.push_back({member, time + options_.lease / 10, std::nullopt});
   seen_peers_ = there;
   std::vector<Going> gone;
   std::erase_if(going_, [&](const Going& going) {
-    if (!going.dead && there.contains(going.member)) return true;
+    if (!going.pid && there.contains(going.member)) return true;
     if (going.due > time) return false;
     gone.push_back(going);
     return true;
   });
-  for (const Going& going : gone) depart(going.member, going.dead);
+  for (const Going& going : gone) depart(going);
 }
 
 std::vector<CrewSink*> Crew::sinks() const {
@@ -271,26 +276,37 @@ std::vector<CrewSink*> Crew::sinks() const {
   return sinks;
 }
 
-void Crew::exit(const std::string& member) {
-  outbox_.forget(member);
-  for (CrewSink* const sink : sinks()) sink->on_exit(member);
-  going_.push_back({member, std::chrono::steady_clock::now() + kLastWords, true});
+void Crew::exit(const std::string& member, std::int64_t pid) {
+  const auto hello = hellos_.find(member);
+  const bool has_successor = hello != hellos_.end() && hello->second.pid != pid;
+  if (!has_successor) {
+    outbox_.forget(member);
+    hellos_.erase(member);
+  }
+  for (CrewSink* const sink : sinks()) sink->on_exit(member, pid);
+  going_.push_back({member, std::chrono::steady_clock::now() + kLastWords, pid});
   changed_.notify_all();
 }
 
-void Crew::depart(const std::string& member, bool dead) {
-  for (CrewSink* const sink : sinks()) sink->on_departure(member, dead);
+void Crew::depart(const Going& going) {
+  for (CrewSink* const sink : sinks()) sink->on_departure(going.member, going.pid);
   changed_.notify_all();
 }
 
-void Crew::watch(const std::string& member, std::int64_t pid) {
-  if (std::any_of(watched_.begin(), watched_.end(),
-                  [&](const Watched& watched) { return watched.member == member; }))
+void Crew::watch(const std::string& member, const Hello& hello) {
+  const bool known = std::any_of(watched_.begin(), watched_.end(), [&](const Watched& watched) {
+    return watched.member == member && watched.pid == hello.pid;
+  });
+  if (known || hello.pid == ::getpid() || hello.host != host_id() ||
+      hello.pid_namespace != pid_namespace())
     return;
-  auto process = watch_process(static_cast<pid_t>(pid));
-  if (!process) return;  // the proxy notices, if later
-  watched_.push_back({member, *std::move(process)});
-  interrupt_.set();
+  const auto pid = static_cast<pid_t>(hello.pid);
+  if (auto process = watch_process(pid)) {
+    watched_.push_back({member, hello.pid, *std::move(process)});
+    interrupt_.set();
+  } else if (::kill(pid, 0) != 0 && errno == ESRCH) {
+    exit(member, hello.pid);
+  }  // else the proxy notices, if later
 }
 
 // ---- The background thread
@@ -308,21 +324,20 @@ void Crew::run(const std::stop_token& stop) {
 
 void Crew::watch_processes(Duration at_most) {
   std::vector<pollfd> slots{{interrupt_.fd(), POLLIN, 0}};
-  std::vector<std::string> members{""};
   {
     const std::lock_guard lock(mutex_);
-    for (const Watched& watched : watched_) {
-      slots.push_back({watched.process.get(), POLLIN, 0});
-      members.push_back(watched.member);
-    }
+    for (const Watched& watched : watched_) slots.push_back({watched.process.get(), POLLIN, 0});
   }
   static_cast<void>(poll_until(slots, std::chrono::steady_clock::now() + at_most));
   static_cast<void>(interrupt_.take());
-  for (std::size_t i = 1; i < slots.size(); ++i) {
+  const std::lock_guard lock(mutex_);
+  // Others are only added, at the end.
+  for (std::size_t i = slots.size() - 1; i > 0; --i) {
     if (slots[i].revents == 0) continue;
-    const std::lock_guard lock(mutex_);
-    std::erase_if(watched_, [&](const Watched& watched) { return watched.member == members[i]; });
-    exit(members[i]);
+    const auto watched = watched_.begin() + static_cast<std::ptrdiff_t>(i - 1);
+    const auto [member, pid] = std::pair(watched->member, watched->pid);
+    watched_.erase(watched);
+    exit(member, pid);
   }
 }
 

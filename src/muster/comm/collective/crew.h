@@ -38,11 +38,12 @@ class CrewSink {
  public:
   virtual void on_control(const std::string& from, const nlohmann::json& control) = 0;
   virtual void on_data(const std::string& from, const Message& message) = 0;
-  /// The process of a member has ended; what it sent may still be on its way.
-  virtual void on_exit(const std::string& member) = 0;
-  /// A member is gone, and all that it sent was delivered: `dead` when its process has ended, else
-  /// it may be paused or cut off.
-  virtual void on_departure(const std::string& member, bool dead) = 0;
+  /// The process of a member has ended; what it sent may still be on its way. Another one may have
+  /// come in its place, with the same name.
+  virtual void on_exit(const std::string& member, std::int64_t pid) = 0;
+  /// A member is gone, and all that it sent was delivered: with its process, which has ended, or
+  /// none, when it may be paused or cut off.
+  virtual void on_departure(const std::string& member, std::optional<std::int64_t> pid) = 0;
   /// Carries on what was started; true when something is left that a message may carry on.
   virtual bool progress() = 0;
 
@@ -85,15 +86,17 @@ class Crew {
 
   /// Those that are there now, without this one.
   [[nodiscard]] std::set<std::string> peers() const;
-  /// Tells when a process on this host ends, as soon as it does.
-  void watch(const std::string& member, std::int64_t pid);
+  /// Tells when the process of a member ends, as soon as it does, where it can be seen from here;
+  /// also when it has ended by now.
+  void watch(const std::string& member, const Hello& hello);
 
   /// What came about making a group: (from, control), oldest first.
   [[nodiscard]] std::deque<std::pair<std::string, nlohmann::json>>& formation() {
     return formation_;
   }
 
-  /// What the others said of themselves last; a newcomer may have said it before the group grows.
+  /// What the others that are there said of themselves last; a newcomer may have said it before the
+  /// group grows.
   [[nodiscard]] Hellos& hellos() { return hellos_; }
 
   /// Lets messages in until something came, or the deadline. Unlocks meanwhile.
@@ -111,10 +114,11 @@ class Crew {
   struct Going {
     std::string member;
     TimePoint due;
-    bool dead;
+    std::optional<std::int64_t> pid;  // of its process, when that has ended
   };
   struct Watched {
     std::string member;
+    std::int64_t pid;
     FileDescriptor process;
   };
 
@@ -125,8 +129,8 @@ class Crew {
   void deliver(const Message& message);
   void deliver_control(const Message& message);
   bool take_next(Lock& lock, Timeout timeout);
-  void exit(const std::string& member);
-  void depart(const std::string& member, bool dead);
+  void exit(const std::string& member, std::int64_t pid);
+  void depart(const Going& going);
   void look_who_left(Lock& lock);
   [[nodiscard]] std::vector<CrewSink*> sinks() const;
   void run(const std::stop_token& stop);

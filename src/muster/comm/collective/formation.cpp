@@ -63,11 +63,13 @@ class Formation {
     listen();
     if (refused_) return fail(*refused_);
     // Others may have gone on, and even left, by now.
-    if (go_ && told_ && go_->digest == told_->digest && go_->from == told_->members.front())
-      return Formed{*told_, go_->id, go_->epoch};
+    const auto told = go_ ? told_.find(go_->digest) : told_.end();
+    if (told != told_.end() && go_->from == told->second.members.front())
+      return Formed{told->second, go_->id, go_->epoch};
     greet();
     auto roster = make_roster(crew_.options().name, options_.size, valid());
-    if (!roster) return fail(roster.error());
+    if (!roster) return wait_for_room(roster.error());
+    full_.reset();
     if (!*roster) return std::nullopt;
     if (auto same = check_tables(crew_.options().name, **roster); !same) {
       refuse(**roster, same.error());
@@ -75,6 +77,21 @@ class Formation {
     }
     return agree(**roster);
   }
+  /// Why the group is not made yet.
+  [[nodiscard]] Error missing() const { return full_ ? full_->error : incomplete(); }
+
+ private:
+  struct Go {
+    std::string from;
+    std::uint64_t digest;
+    std::uint64_t id;
+    std::uint32_t epoch;
+  };
+  struct Full {
+    Error error;
+    TimePoint until;
+  };
+
   [[nodiscard]] Error incomplete() const {
     std::size_t here = 0;
     std::string others;
@@ -93,13 +110,15 @@ class Formation {
                         here, options_.size, others)};
   }
 
- private:
-  struct Go {
-    std::string from;
-    std::uint64_t digest;
-    std::uint64_t id;
-    std::uint32_t epoch;
-  };
+  /// Where too many want to be in, some may be dead, and others here in their place. Of those that
+  /// cannot be watched this is known after a lease.
+  Result<std::optional<Formed>> wait_for_room(const Error& error) {
+    if (!error.is(Errc::group_full)) return fail(error);
+    const TimePoint now = std::chrono::steady_clock::now();
+    full_ = Full{error, full_ ? full_->until : now + crew_.options().lease};
+    if (now >= full_->until) return fail(error);
+    return std::nullopt;
+  }
 
   /// Without what ranks of a group that grows said before it was made.
   [[nodiscard]] Hellos valid() const {
@@ -148,7 +167,9 @@ class Formation {
   void take(const std::string& from, const json& control) {
     const auto kind = control.at("kind").get<std::string>();
     if (kind == "hello") {
-      crew_.hellos()[from] = hello_of(control);
+      const Hello hello = hello_of(control);
+      crew_.hellos()[from] = hello;
+      crew_.watch(from, hello);
     } else if (kind == "refused") {
       // Not what was said to an earlier attempt.
       if (control.at("life").get<std::uint64_t>() == own_.life)
@@ -164,9 +185,10 @@ class Formation {
 
   std::optional<Formed> agree(const Roster& roster) {
     if (roster.members.front() != crew_.self()) {
-      if (!told_ || told_->digest != roster.digest)
+      if (last_told_ != roster.digest)
         crew_.send(roster.members.front(), {{"kind", "formed"}, {"digest", roster.digest}});
-      told_ = roster;
+      last_told_ = roster.digest;
+      told_.emplace(roster.digest, roster);
       return std::nullopt;
     }
     const bool all = std::all_of(roster.members.begin() + 1, roster.members.end(),
@@ -190,9 +212,12 @@ class Formation {
   std::set<std::string> greeted_;
   TimePoint greet_again_at_;
   std::map<std::string, std::uint64_t> formed_;  // what others have told as rank 0
-  std::optional<Roster> told_;                   // what rank 0 was told
+  // What rank 0 was told, by digest: it may have said "go" before it heard of the last.
+  std::map<std::uint64_t, Roster> told_;
+  std::uint64_t last_told_ = 0;
   std::optional<Go> go_;
   std::optional<Error> refused_;
+  std::optional<Full> full_;  // more want to be in than there is room for
 };
 
 }  // namespace
@@ -206,7 +231,7 @@ Result<Formed> form(Crew& crew, Crew::Lock& lock, const FormationOptions& option
     if (!formed) return fail(formed.error());
     if (*formed) return **std::move(formed);
     if (auto error = options.ended()) return fail(*std::move(error));
-    if (std::chrono::steady_clock::now() >= deadline) return fail(formation.incomplete());
+    if (std::chrono::steady_clock::now() >= deadline) return fail(formation.missing());
     if (auto ok = crew.wait(lock, deadline, ask_at); !ok) return fail(ok.error());
   }
 }

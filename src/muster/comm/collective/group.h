@@ -109,6 +109,9 @@ class Group {
   [[nodiscard]] Result<Shrunk> shrink(Timeout timeout = {});
   /// A group of these ranks and `newcomers` more, which call `join` with the new size and the same
   /// name, and get the last ranks. All ranks call it. This group is of no use afterwards.
+  /// A newcomer that dies before all have met is forgotten: another may come in its place until the
+  /// timeout. When one dies later, `grow` or the first call ends with `Errc::rank_lost`; then this
+  /// group still works, and may grow again.
   [[nodiscard]] Result<Group> grow(int newcomers, Timeout timeout = {});
 
   /// Leaves, and lets go of everything. Calls in other threads end with `Errc::closed`. Idempotent.

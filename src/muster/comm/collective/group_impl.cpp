@@ -221,8 +221,15 @@ void Group::Impl::on_control(const std::string& from, const json& control) {
   }
 }
 
-void Group::Impl::on_exit(const std::string& member) {
+int Group::Impl::rank_of(const std::string& member, std::optional<std::int64_t> pid) const {
   const int rank = identity_.roster.rank_of(member);
+  const bool is_it =
+      rank >= 0 && (!pid || identity_.roster.hellos[static_cast<std::size_t>(rank)].pid == *pid);
+  return is_it ? rank : -1;
+}
+
+void Group::Impl::on_exit(const std::string& member, std::int64_t pid) {
+  const int rank = rank_of(member, pid);
   if (rank < 0 || closed_) return;
   gone_.insert(rank);
   // Whether it left is written in memory; messages may take longer.
@@ -231,10 +238,10 @@ void Group::Impl::on_exit(const std::string& member) {
   lose(rank, true);
 }
 
-void Group::Impl::on_departure(const std::string& member, bool dead) {
-  const int rank = identity_.roster.rank_of(member);
+void Group::Impl::on_departure(const std::string& member, std::optional<std::int64_t> pid) {
+  const int rank = rank_of(member, pid);
   if (rank < 0 || rank == identity_.rank || closed_) return;
-  lose(rank, dead);
+  lose(rank, pid.has_value());
 }
 
 bool Group::Impl::progress() {

@@ -68,8 +68,8 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
   // CrewSink, with the lock held.
   void on_control(const std::string& from, const nlohmann::json& control) override;
   void on_data(const std::string& from, const Message& message) override;
-  void on_exit(const std::string& member) override;
-  void on_departure(const std::string& member, bool dead) override;
+  void on_exit(const std::string& member, std::int64_t pid) override;
+  void on_departure(const std::string& member, std::optional<std::int64_t> pid) override;
   bool progress() override;
 
  private:
@@ -82,6 +82,8 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
   void look_into_memory();
 
   // With the lock held:
+  /// Negative when it is none, or another process has its name.
+  [[nodiscard]] int rank_of(const std::string& member, std::optional<std::int64_t> pid) const;
   void lose(int rank, bool dead);
   void leave(int rank);
   void expel();

@@ -94,14 +94,9 @@ Result<void> Group::Impl::establish(TimePoint deadline) {
   network_ = std::make_shared<collective::NetworkPlane>(crew_, *table, options);
   {
     const std::lock_guard lock(crew_->mutex());
-    const auto& hellos = identity_.roster.hellos;
-    const auto& self = hellos[static_cast<std::size_t>(identity_.rank)];
-    for (int rank = 0; rank < size_; ++rank) {
-      const auto& hello = hellos[static_cast<std::size_t>(rank)];
-      const bool visible = hello.host == self.host && hello.pid_namespace == self.pid_namespace;
-      if (visible && hello.pid != self.pid)
-        crew_->watch(identity_.roster.members[static_cast<std::size_t>(rank)], hello.pid);
-    }
+    const auto& [members, hellos, digest] = identity_.roster;
+    for (std::size_t rank = 0; rank < members.size(); ++rank)
+      crew_->watch(members[rank], hellos[rank]);
     crew_->add(identity_.id, *this, nullptr);
     // Who was gone before anybody told this group.
     const auto there = crew_->peers();
@@ -192,8 +187,8 @@ Result<void> Group::Impl::fetch_segment(TimePoint deadline) {
     if (crew_->options().plane == Plane::automatic) return {};
     return fail(Errc::driver_type, "rank 0 could not make shared memory");
   }
-  auto fd = collective::shared::fetch_segment(*counter_, identity_.rank,
-                                              [&] { return still_whole(deadline); });
+  auto fd = collective::shared::fetch_segment(
+      *counter_, identity_.rank, [&](Duration pause) { return still_whole(deadline, pause); });
   if (!fd) return fail(fd.error());
   return map_segment(*std::move(fd), deadline);
 }
@@ -203,6 +198,7 @@ void Group::Impl::use_segment(std::shared_ptr<collective::shared::Segment> segme
   options.group = identity_.name;
   options.interrupted = crew_->options().interrupted;
   options.at_step = crew_->options().at_step;
+  options.lease = crew_->options().lease;
   options.wake_background = [crew = std::weak_ptr<Crew>(crew_)] {
     if (const auto there = crew.lock()) there->wake_background();
   };

@@ -54,21 +54,23 @@ void ScheduleRunner::begin_round() {
   // Receives first: a message that finds its place ready is not copied.
   for (const Receive& receive : round.receives)
     if (receive.into.bytes > 0 || sends_empty_)
-      tokens_.push_back(wire_.receive(receive.from, next_slot(received_, receive.from), signature_,
-                                      {address(receive.into), receive.into.bytes}));
+      messages_.push_back({wire_.receive(receive.from, next_slot(received_, receive.from),
+                                         signature_, {address(receive.into), receive.into.bytes}),
+                           receive.from});
   for (const Send& send : round.sends)
     if (send.data.bytes > 0 || sends_empty_)
-      tokens_.push_back(wire_.send(send.to, next_slot(sent_, send.to), signature_,
-                                   {address(send.data), send.data.bytes}));
+      messages_.push_back({wire_.send(send.to, next_slot(sent_, send.to), signature_,
+                                      {address(send.data), send.data.bytes}),
+                           send.to});
   work(round.meanwhile);
 }
 
 Result<bool> ScheduleRunner::messages_over() {
-  while (!tokens_.empty()) {
-    const Result<bool> over = wire_.finished(tokens_.back());
-    if (!over) tokens_.pop_back();  // the wire has forgotten it
+  while (!messages_.empty()) {
+    const Result<bool> over = wire_.finished(messages_.back().token);
+    if (!over) messages_.pop_back();  // the wire has forgotten it
     if (!over || !*over) return over;
-    tokens_.pop_back();
+    messages_.pop_back();
   }
   return true;
 }
@@ -98,8 +100,8 @@ Result<bool> ScheduleRunner::advance() {
 }
 
 void ScheduleRunner::cancel() {
-  for (const Wire::Token token : tokens_) wire_.cancel(token);
-  tokens_.clear();
+  for (const Message& message : messages_) wire_.cancel(message.token);
+  messages_.clear();
   if (stage_ != Stage::over) outcome_ = fail(Errc::interrupted, "the call was cancelled");
   stage_ = Stage::over;
 }

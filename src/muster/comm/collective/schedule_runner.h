@@ -26,6 +26,9 @@ class ScheduleRunner {
   /// Goes on as far as it can without waiting; the caller lets the wire make progress. True when
   /// all is done. An error ends the run and stays.
   [[nodiscard]] Result<bool> advance();
+  /// A rank whose message, or whose room for one, was missing when it last could not go on;
+  /// negative when none was.
+  [[nodiscard]] int waits_for() const { return messages_.empty() ? -1 : messages_.back().peer; }
 
   /// Gives up: the buffers are not touched after this returns, what is in them is undefined.
   /// Idempotent.
@@ -33,6 +36,10 @@ class ScheduleRunner {
 
  private:
   enum class Stage : std::uint8_t { begin, wait, over };
+  struct Message {
+    Wire::Token token;
+    int peer;
+  };
 
   [[nodiscard]] std::byte* address(const Region& region);
   [[nodiscard]] Result<bool> messages_over();
@@ -48,7 +55,7 @@ class ScheduleRunner {
   Signature signature_;
   bool sends_empty_;                      // messages too
   std::unique_ptr<std::byte[]> scratch_;  // left uninitialised, it may be large
-  std::vector<Wire::Token> tokens_;       // of this round, those that are not over
+  std::vector<Message> messages_;         // of this round; the last one is not over
   std::vector<std::uint16_t> sent_;       // messages so far to each rank
   std::vector<std::uint16_t> received_;   // and from each
   std::size_t round_ = 0;

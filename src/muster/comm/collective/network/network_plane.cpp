@@ -15,7 +15,6 @@ namespace {
 // How long a call waits before it tells the others what it is, in case they call something else and
 // all wait for each other.
 constexpr Duration kTellAfter = std::chrono::milliseconds(50);
-constexpr Duration kAskEvery = std::chrono::milliseconds(100);
 // Sequences have 24 bits on the wire.
 constexpr std::uint32_t kSequences = 1u << 24;
 // Of the calls that are over. A rank that need not wait for others, as a root, may be further
@@ -43,22 +42,14 @@ class NetworkPlane::Pending : public Handle::State {
 
   Result<void> wait(Timeout timeout) override {
     const TimePoint deadline = timeout ? now() + *timeout : TimePoint::max();
-    TimePoint ask_at = now() + kAskEvery;
-    const auto& interrupted = plane_->crew_->options().interrupted;
+    Deadline ask_at;
     Crew::Lock lock(plane_->crew_->mutex());
     while (true) {
       plane_->progress();
       if (over_) return result_;
-      const TimePoint time = now();
-      if (time >= deadline) return fail(overdue(*timeout));
-      if (interrupted && time >= ask_at) {
-        lock.unlock();
-        const bool stop = interrupted();
-        lock.lock();
-        if (stop) return fail(Errc::interrupted, fmt::format("{} was interrupted", text()));
-        ask_at = now() + kAskEvery;
-      }
-      if (auto ok = plane_->crew_->wait(lock, deadline); !ok) return ok;
+      if (now() >= deadline) return fail(overdue(*timeout));
+      if (auto ok = plane_->crew_->wait(lock, deadline, ask_at); !ok)
+        return fail(ok.error().within(text()));
     }
   }
 
@@ -72,6 +63,8 @@ class NetworkPlane::Pending : public Handle::State {
   }
 
   [[nodiscard]] virtual std::string text() const = 0;
+  /// A rank without which it cannot go on; negative where none is known, or `text` names it.
+  [[nodiscard]] virtual int waits_for() const { return -1; }
   void end(Result<void> result) {
     if (over_) return;
     result_ = std::move(result);
@@ -85,9 +78,17 @@ class NetworkPlane::Pending : public Handle::State {
   /// With the lock held: ends it with this error, and the group where others count on it.
   virtual void give_up(Error error) = 0;
   [[nodiscard]] Error overdue(Duration timeout) const {
+    const int rank = waits_for();
     return {make_error_code(Errc::timeout),
-            fmt::format("{} is not over after {:.1f} s", text(),
-                        std::chrono::duration<double>(timeout).count())};
+            fmt::format("{} is not over after {:.1f} s{}", text(),
+                        std::chrono::duration<double>(timeout).count(),
+                        rank < 0 ? "" : fmt::format(": it waits for rank {}", rank))};
+  }
+  /// What all ranks are told when it is given up.
+  [[nodiscard]] Error given_up() const {
+    return {make_error_code(Errc::cancelled),
+            fmt::format("rank {} of group '{}' gave up {}", plane_->options_.rank,
+                        plane_->options_.group, text())};
   }
 
   std::shared_ptr<NetworkPlane> plane_;
@@ -113,6 +114,11 @@ class NetworkPlane::Collective final : public Pending {
     if (!over_) plane_->options_.broke(given_up());
   }
   [[nodiscard]] std::string text() const override { return describe(signature_); }
+  [[nodiscard]] int waits_for() const override {
+    const auto& queue = plane_->lanes_.at(slot_.tag).queue;
+    const Collective& first = queue.empty() ? *this : *queue.front();
+    return first.runner_ ? first.runner_->waits_for() : -1;
+  }
 
   [[nodiscard]] Result<bool> advance() {
     if (!runner_) {
@@ -146,12 +152,6 @@ class NetworkPlane::Collective final : public Pending {
   }
 
  private:
-  [[nodiscard]] Error given_up() const {
-    return {make_error_code(Errc::cancelled),
-            fmt::format("rank {} of group '{}' gave up a call", plane_->options_.rank,
-                        plane_->options_.group)};
-  }
-
   Call call_;
   Slot slot_;
   Signature signature_;
@@ -195,10 +195,6 @@ class NetworkPlane::Transfer final : public Pending {
   }
 
  private:
-  [[nodiscard]] Error given_up() const {
-    return {make_error_code(Errc::cancelled), text_ + " was given up"};
-  }
-
   Wire::Token token_;
   int peer_;
   Slot slot_;

@@ -6,11 +6,13 @@ namespace muster::comm::collective::shared {
 
 static_assert(kLoanKinds == kOperations.size() * kLoanSizes);
 
-Channel::Channel(Segment& segment, std::size_t index, const std::function<void()>* at_step)
+Channel::Channel(Segment& segment, std::size_t index, Duration lease,
+                 const std::function<void()>* at_step)
     : segment_(segment),
       at_step_(at_step),
       own_(&segment.control(segment.rank()).channels[index]),
-      own_staging_(segment.staging(segment.rank(), index)) {
+      own_staging_(segment.staging(segment.rank(), index)),
+      lease_(lease) {
   for (int rank = 0; rank < segment.ranks(); ++rank)
     peers_.push_back({&segment.control(rank).channels[index], segment.staging(rank, index)});
   for (std::size_t kind = 0; kind < kLoanKinds; ++kind) {

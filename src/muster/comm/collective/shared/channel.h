@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "muster/base/clock.h"
 #include "muster/comm/collective/call.h"
 #include "muster/comm/collective/shared/contest.h"
 #include "muster/comm/collective/shared/layout.h"
@@ -27,11 +28,14 @@ namespace muster::comm::collective::shared {
 class Channel {
  public:
   /// `at_step`, if there is one, is called before anything is said; it outlives the channel.
-  Channel(Segment& segment, std::size_t index, const std::function<void()>* at_step = nullptr);
+  Channel(Segment& segment, std::size_t index, Duration lease,
+          const std::function<void()>* at_step = nullptr);
 
   [[nodiscard]] Segment& segment() const { return segment_; }
   [[nodiscard]] int rank() const { return segment_.rank(); }
   [[nodiscard]] int ranks() const { return segment_.ranks(); }
+  /// That a process has ended is known after milliseconds, mostly, and after its lease for certain.
+  [[nodiscard]] Duration death_is_seen_within() const { return lease_; }
 
   /// Where the next call begins.
   [[nodiscard]] std::uint64_t position() const { return position_; }
@@ -222,6 +226,7 @@ class Channel {
   std::unique_ptr<std::byte[]> scratch_;
   std::size_t scratch_bytes_ = 0;
   std::unique_ptr<std::byte[]> copy_;  // of what is lent and cannot be read
+  Duration lease_;
 };
 
 }  // namespace muster::comm::collective::shared

@@ -28,8 +28,8 @@ class ChannelTest : public testing::Test {
   const Result<FileDescriptor> file_ = Segment::create(2);
   const Mapped first_ = map(0);
   const Mapped second_ = map(1);
-  Channel writer{*first_.value(), 0};
-  Channel reader{*second_.value(), 0};
+  Channel writer{*first_.value(), 0, Duration::zero()};
+  Channel reader{*second_.value(), 0, Duration::zero()};
 };
 
 TEST_F(ChannelTest, NeverTakesWhatIsSaidARingLaterForAnotherCall) {

@@ -1,6 +1,7 @@
 #include "muster/comm/collective/shared/handover.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <poll.h>
 #include <unistd.h>
@@ -28,6 +29,26 @@ TimePoint now() { return std::chrono::steady_clock::now(); }
 bool same_user(const FileDescriptor& socket) {
   const auto peer = peer_process(socket);
   return peer && peer->uid == ::geteuid();
+}
+
+// Nobody listens any more, which has a reason that will be heard of, or there is a crowd.
+bool may_become_better(const Error& error) {
+  return error.code() == std::errc::connection_refused ||
+         error.code() == std::errc::resource_unavailable_try_again ||
+         error.code() == std::errc::interrupted;
+}
+
+/// A connection on which the segment will come, or nothing when that has to be tried again.
+Result<std::optional<FileDescriptor>> ask_for_segment(const Counter& counter, int rank) {
+  auto connected = connect_unix(counter.socket);
+  if (!connected && may_become_better(connected.error())) return std::nullopt;
+  if (!connected) return fail(connected.error());
+  if (!same_user(*connected))
+    return fail(Errc::refused, "the group's memory is offered by another user");
+  const Request request{{counter.token[0], counter.token[1]}, rank};
+  if (send_packet(*connected, std::as_bytes(std::span(&request, 1))) != PacketStatus::done)
+    return std::nullopt;
+  return *std::move(connected);
 }
 
 }  // namespace
@@ -79,32 +100,29 @@ bool Handover::serve(Duration moment) {
 }
 
 Result<FileDescriptor> fetch_segment(const Counter& counter, int rank,
-                                     const std::function<Result<void>()>& go_on) {
-  FileDescriptor socket;
-  Request request{{counter.token[0], counter.token[1]}, rank};
+                                     const std::function<Result<void>(Duration)>& go_on) {
+  std::optional<FileDescriptor> socket;
   while (true) {
-    if (!socket.valid()) {
-      auto connected = connect_unix(counter.socket);
-      if (connected && !same_user(*connected))
-        return fail(Errc::refused, "the group's memory is offered by another user");
-      if (connected &&
-          send_packet(*connected, std::as_bytes(std::span(&request, 1))) == PacketStatus::done)
-        socket = *std::move(connected);
+    if (!socket) {
+      auto asked = ask_for_segment(counter, rank);
+      if (!asked) return fail(asked.error().within("fetch the group's memory from rank 0"));
+      socket = *std::move(asked);
     }
-    if (socket.valid()) {
-      std::vector<pollfd> slots{{socket.get(), POLLIN, 0}};
+    if (socket) {
+      std::vector<pollfd> slots{{socket->get(), POLLIN, 0}};
       static_cast<void>(poll_until(slots, now() + kMoment));
       Packet packet;
-      switch (receive_packet(socket, 16, packet)) {
+      switch (receive_packet(*socket, 16, packet)) {
         case PacketStatus::done:
           if (packet.files.size() == 1) return std::move(packet.files.front());
           return fail(Errc::malformed, "the group's memory did not come");
+        case PacketStatus::starved:
+          return fail(system_error(EMFILE, "fetch the group's memory from rank 0"));
         case PacketStatus::ended: socket.reset(); break;
-        case PacketStatus::would_block:
-        case PacketStatus::starved: break;
+        case PacketStatus::would_block: break;
       }
     }
-    if (auto ok = go_on(); !ok) return fail(ok.error());
+    if (auto ok = go_on(socket ? Duration::zero() : kMoment); !ok) return fail(ok.error());
   }
 }
 

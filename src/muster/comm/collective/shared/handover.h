@@ -39,8 +39,9 @@ class Handover {
   std::vector<bool> served_;  // by rank; 0 hands over
 };
 
-/// Asks at the counter; `go_on` says whether to keep trying.
-[[nodiscard]] Result<FileDescriptor> fetch_segment(const Counter& counter, int rank,
-                                                   const std::function<Result<void>()>& go_on);
+/// Asks at the counter. Where nobody serves at the moment, tries again as long as `go_on`, which
+/// pauses for so long, says nothing against it.
+[[nodiscard]] Result<FileDescriptor> fetch_segment(
+    const Counter& counter, int rank, const std::function<Result<void>(Duration)>& go_on);
 
 }  // namespace muster::comm::collective::shared

@@ -77,9 +77,6 @@ inline constexpr std::size_t kAhead = 4;
 /// watches the line of cache where that stands, and each word there would have to be fetched back.
 inline constexpr std::size_t kTellEvery = 4;
 
-/// That a process has ended is known after milliseconds, mostly; this is the lease.
-inline constexpr Duration kDeathIsSeenWithin = std::chrono::seconds(3);
-
 /// Runs a plan: a call as `steps` steps, at each of which a rank may give something (`give`) and
 /// take what others gave (`take`). A plan has
 ///   Task task; std::size_t steps;
@@ -319,7 +316,7 @@ class Stepped final : public Operation {
   }
   /// The group ends soon, if the process has. It may only have lost its main thread.
   Progress expect_end(int source) {
-    vain_.until = steady_now() + kDeathIsSeenWithin;
+    vain_.until = steady_now() + plan_.task.channel.death_is_seen_within();
     vain_.declined = -1;
     return give_up_reading(source);
   }

@@ -94,9 +94,11 @@ class SharedPlane::Pending final : public Handle::State {
     if (operation_) plane_->abandon(*operation_);
   }
   void fail_with(const Error& error) {
-    if (!overdue_.load()) return end(fail(error));
-    end(fail(Errc::timeout,
-             operation_ ? overdue(*operation_, *timeout_) : overdue(signature(call_), *timeout_)));
+    end(overdue_.load() ? fail(not_over_after(*timeout_)) : fail(error));
+  }
+  [[nodiscard]] Error not_over_after(Duration timeout) const {
+    return {make_error_code(Errc::timeout),
+            operation_ ? overdue(*operation_, timeout) : overdue(signature(call_), timeout)};
   }
   void end(Result<void> result) {
     operation_.reset();
@@ -110,6 +112,8 @@ class SharedPlane::Pending final : public Handle::State {
   void set_overdue() { overdue_ = true; }
 
  private:
+  [[nodiscard]] Error overdue_now(Duration timeout) const;
+
   std::shared_ptr<SharedPlane> plane_;
   Lane& lane_;  // of the plane
   Call call_;
@@ -133,7 +137,7 @@ SharedPlane::~SharedPlane() = default;
 
 void SharedPlane::add_lane(std::size_t index) {
   const auto* const at_step = options_.at_step ? &options_.at_step : nullptr;
-  lane_storage_.push_back(std::make_unique<Lane>(*segment_, index, at_step));
+  lane_storage_.push_back(std::make_unique<Lane>(*segment_, index, options_.lease, at_step));
   lanes_[index] = lane_storage_.back().get();
 }
 
@@ -436,7 +440,7 @@ Result<void> SharedPlane::Pending::wait(Timeout timeout) {
     if (goes_on && !patience.looks_around()) continue;
     plane_->progress();
     const TimePoint time = steady_now();
-    if (time >= deadline) return fail(Errc::timeout, overdue(signature(call_), *timeout));
+    if (time >= deadline) return fail(overdue_now(*timeout));
     if (plane_->options_.interrupted && time >= ask_at) {
       if (plane_->options_.interrupted())
         return fail(Errc::interrupted, "the program asked to stop waiting");
@@ -445,6 +449,13 @@ Result<void> SharedPlane::Pending::wait(Timeout timeout) {
     if (!goes_on) plane_->sleep(look, std::min(deadline, time + kLongestSleep));
   }
   return result_;
+}
+
+Error SharedPlane::Pending::overdue_now(Duration timeout) const {
+  // Whoever holds the lane carries the call on: then it is not known here how far it is.
+  const std::unique_lock held(lane_.owner, std::try_to_lock);
+  if (held) return not_over_after(timeout);
+  return {make_error_code(Errc::timeout), overdue(signature(call_), timeout)};
 }
 
 Result<bool> SharedPlane::Pending::test() {

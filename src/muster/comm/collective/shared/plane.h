@@ -34,9 +34,10 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   struct Options {
     std::string group;  ///< for messages
     std::function<bool()> interrupted;
-    std::function<void()> wake_background;  ///< there is a call that nobody may be waiting for
-    std::function<void()> at_step;          ///< as in GroupOptions
-    bool lends = false;                     ///< ranks can read each other's memory
+    std::function<void()> wake_background;     ///< there is a call that nobody may be waiting for
+    std::function<void()> at_step;             ///< as in GroupOptions
+    bool lends = false;                        ///< ranks can read each other's memory
+    Duration lease = std::chrono::seconds(3);  ///< as in GroupOptions
   };
 
   SharedPlane(std::shared_ptr<Segment> segment, Options options);
@@ -76,8 +77,8 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
  private:
   class Pending;
   struct Lane {
-    Lane(Segment& segment, std::size_t number, const std::function<void()>* at_step)
-        : channel(segment, number, at_step), index(number) {}
+    Lane(Segment& segment, std::size_t number, Duration lease, const std::function<void()>* at_step)
+        : channel(segment, number, lease, at_step), index(number) {}
 
     Hold owner;  ///< held by whoever carries on the first call
     Channel channel;
