@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <sys/wait.h>
@@ -161,6 +162,39 @@ TEST(SharedPlane, GivesTheSameWhetherBlocksAreLentOrStaged) {
                 [&](const std::vector<Call>& calls) { return ranks.run(calls, 0, i % 4 == 1); }),
             "")
             << test.text() << ", call " << i;
+      }
+    }
+  }
+}
+
+// Two ranks share the work where one of them has its result in the place of its input, and else may
+// do all of it each.
+TEST(SharedPlane, AllreducesWhatEachRankMayHaveInPlace) {
+  Ranks ranks(2, true);
+  for (const std::size_t count : {40'000, 100'000}) {
+    for (const bool first_in_place : {false, true}) {
+      for (const bool second_in_place : {false, true}) {
+        for (int again = 0; again < 2; ++again) {
+          ranks.wish_for_loans();
+          std::vector<std::uint32_t> inputs[2];
+          std::vector<std::uint32_t> outputs[2];
+          std::vector<Call> calls(2);
+          for (const std::size_t rank : {0, 1}) {
+            inputs[rank].resize(count);
+            std::iota(inputs[rank].begin(), inputs[rank].end(), 7 * rank);
+            outputs[rank].resize(count);
+            const bool in_place = rank == 0 ? first_in_place : second_in_place;
+            if (in_place) outputs[rank].swap(inputs[rank]);
+            calls[rank] = {
+                .operation = Operation::allreduce, .element = Element::u32, .count = count};
+            calls[rank].output = reinterpret_cast<std::byte*>(outputs[rank].data());
+            calls[rank].input =
+                in_place ? calls[rank].output : reinterpret_cast<std::byte*>(inputs[rank].data());
+          }
+          ASSERT_EQ(ranks.run(calls, 0, false), "");
+          for (std::size_t i = 0; i < count; ++i)
+            for (const auto& output : outputs) ASSERT_EQ(output[i], 2 * i + 7) << "item " << i;
+        }
       }
     }
   }

@@ -17,7 +17,12 @@ namespace muster::comm::collective::shared {
 /// reads only its own part of an input, and that is overwritten by its owner only after the result
 /// was said to be ready.
 ///
-/// Steps: 2. Bytes: every rank reads (n - 1)/n · bytes of inputs and as much of results.
+/// Of two ranks, each reads as much when it combines the whole of both inputs, and waits for no
+/// result. What is read at once they do in this way, unless one of them works in place: nobody then
+/// fetches what another core has just written.
+///
+/// Steps: 2. Bytes: every rank reads (n - 1)/n · bytes of inputs and as much of results; or, where
+/// each of two combines the whole, `bytes` of inputs.
 struct LentAllreduce {
   static bool takes(const Call& call) {
     return call.operation == collective::Operation::allreduce &&
@@ -45,6 +50,14 @@ struct LentAllreduce {
     return {start, std::min(share, whole - start)};
   }
 
+  /// Whether each rank combines the whole; known once all have spoken.
+  [[nodiscard]] bool is_whole() const {
+    return task.ranks == 2 && whole <= kReadBytes && !is_in_place(0) && !is_in_place(1);
+  }
+  [[nodiscard]] bool is_in_place(int rank) const { return address(rank, 0) == address(rank, 1); }
+  /// What this rank combines.
+  [[nodiscard]] Part own_part() const { return is_whole() ? Part{0, whole} : part(task.rank); }
+
   void give(std::size_t step) {
     if (step == 1 && copy != nullptr) copy_result();
     const std::uint64_t addresses[] = {reinterpret_cast<std::uint64_t>(task.call.input),
@@ -61,7 +74,7 @@ struct LentAllreduce {
   Result<void> take(std::size_t step) { return step == 0 ? combine_own() : collect(); }
 
   Result<void> combine_own() {
-    const Part own = part(task.rank);
+    const Part own = own_part();
     const std::size_t at_once = read_at_once(task.ranks, unit());
     // Goes on where it stopped, when others could not be read.
     for (; combined < own.bytes; combined += at_once) {
@@ -83,6 +96,7 @@ struct LentAllreduce {
   }
 
   Result<void> collect() {
+    if (is_whole()) return {};
     for (int i = 1; i < task.ranks; ++i) {
       lender = (task.rank + i) % task.ranks;
       const Part theirs = part(lender);
@@ -99,10 +113,11 @@ struct LentAllreduce {
   void lend_copy() {
     copy = task.channel.copy_room(whole);
     std::memcpy(copy, task.call.input, whole);
-    if (combined >= part(task.rank).bytes) copy_result();
+    if (combined >= own_part().bytes) copy_result();
     task.channel.lend_copy(task.first);
   }
   void copy_result() const {
+    if (is_whole()) return;
     const Part own = part(task.rank);
     std::memcpy(copy + own.start, task.call.output + own.start, own.bytes);
   }
