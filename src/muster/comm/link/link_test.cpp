@@ -438,6 +438,30 @@ TEST_F(LinkPair, IsPatientWhileTheTransportVouchesForTheConnection) {
   EXPECT_EQ(a_.state(), Link::State::unreachable);
 }
 
+TEST_F(LinkPair, WaitsForTheRestOfAFrameUntilNoPartHasComeForTheLease) {
+  for (int i = 0; i < 20; ++i) {
+    advance(options().lease / 3);
+    lose(a_, now_);
+    a_.on_part(now_);
+  }
+  EXPECT_EQ(a_.state(), Link::State::established);
+  for (int i = 0; i < 3; ++i) advance(options().lease / 3);
+  EXPECT_EQ(a_.state(), Link::State::established);
+  advance(Duration(1));
+  EXPECT_EQ(a_.state(), Link::State::unreachable);
+}
+
+TEST_F(LinkPair, PingsWhileTheRestOfAFrameIsOnItsWay) {
+  // The peer's pings wait behind the frame, so that it is not answered, and hears only ours.
+  std::size_t pings = 0;
+  for (int i = 0; i < 12; ++i) {
+    advance(options().lease / 6);
+    a_.on_part(now_);
+    for (const FrameHeader& frame : lose(a_, now_)) pings += frame.kind == FrameKind::ping;
+  }
+  EXPECT_EQ(pings, 6u);
+}
+
 TEST_F(LinkPair, ReportsAPeerThatIsHeardButCannotBeReached) {
   a_.on_connected(now_);
   exchange();
