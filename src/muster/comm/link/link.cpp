@@ -193,11 +193,17 @@ void Link::tick(TimePoint now) {
     ping_due_ = true;
     pinged_ = now;
   }
-  // A long time without a tick means that this process was away (stopped, or starved), not the
-  // peer.
-  if (now - ticked_ > options_.lease / 2) alive_ = std::max(alive_, now - options_.lease / 2);
+  excuse_own_absence(now);
   ticked_ = now;
   if (silence(now) > patience() || cut_off(now)) unreachable_ = true;
+}
+
+// A long time without a tick means that this process was away (stopped, or starved), not the peer:
+// it counts as the usual time between two. No less, or a process that is starved again and again
+// would never miss anybody.
+void Link::excuse_own_absence(TimePoint now) {
+  const Duration away = now - std::max(ticked_, alive_);
+  if (away > options_.lease / 2) alive_ += away - options_.lease / 3;
 }
 
 Deadline Link::next_wakeup() const {

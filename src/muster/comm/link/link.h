@@ -97,6 +97,7 @@ class Link {
   Verdict receive_hello(const FrameHeader& header, TimePoint now);
   void receive_bye(const FrameHeader& header);
   void hear(const FrameHeader& header, TimePoint now);
+  void excuse_own_absence(TimePoint now);
   [[nodiscard]] Duration patience() const;
   [[nodiscard]] bool cut_off(TimePoint now) const;
   [[nodiscard]] TimePoint ping_at() const;

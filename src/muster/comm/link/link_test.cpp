@@ -501,6 +501,15 @@ TEST_F(LinkPair, BlamesItselfWhenItWasAway) {
   exchange();
 }
 
+TEST_F(LinkPair, MissesAPeerAlsoWhenItIsAwayAgainAndAgain) {
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(a_.state(), Link::State::established);
+    advance(options().lease * 2 / 3);
+    lose(a_, now_);
+  }
+  EXPECT_EQ(a_.state(), Link::State::unreachable);
+}
+
 TEST_F(LinkPair, StaysQuietWhileThePeerTalks) {
   for (int i = 0; i < 20; ++i) {
     advance(options().lease / 3);
