@@ -510,6 +510,13 @@ TEST_F(LinkPair, MissesAPeerAlsoWhenItIsAwayAgainAndAgain) {
   EXPECT_EQ(a_.state(), Link::State::unreachable);
 }
 
+TEST(LinkOptions, ATransportThatDoesNotVouchForConnectionsGetsNoMoreThanTheLease) {
+  const auto options = LinkOptions::for_lossless(1 << 20, seconds(1));
+  EXPECT_EQ(options.connected_lease, options.lease);
+  EXPECT_GT(options.retransmit_after, options.lease) << "nothing is lost while it is connected";
+  EXPECT_GT(LinkOptions::for_watched(1 << 20, seconds(1)).connected_lease, options.lease);
+}
+
 TEST_F(LinkPair, StaysQuietWhileThePeerTalks) {
   for (int i = 0; i < 20; ++i) {
     advance(options().lease / 3);
