@@ -37,6 +37,8 @@ class FrameNetwork {
     double repeat = 0;
     Duration quickest{0};
     Duration slowest{0};
+    /// Of the line from one address to another, on which frames follow each other; 0: no limit.
+    std::uint64_t bytes_per_second = 0;
   };
 
   explicit FrameNetwork(const Clock& clock, std::uint64_t seed = 0)
@@ -50,7 +52,7 @@ class FrameNetwork {
 
   /// Puts a frame, or garbage, at an address as if a stranger had sent it.
   void inject(const std::string& to, comm::Frame frame) {
-    arrived_[to].push_back({clock_.now(), "stranger", std::move(frame)});
+    arrived_[to].push_back({clock_.now(), "stranger", std::move(frame), clock_.now()});
   }
 
   [[nodiscard]] std::unique_ptr<comm::FrameTransport> transport(std::string address) {
@@ -74,6 +76,7 @@ class FrameNetwork {
     TimePoint at;
     std::string from;
     comm::Frame frame;
+    TimePoint begins;  // when its first bytes arrive
   };
 
   class Transport final : public comm::FrameTransport {
@@ -106,6 +109,10 @@ class FrameNetwork {
     }
     [[nodiscard]] std::string last_sender() const override { return last_sender_; }
     [[nodiscard]] std::optional<comm::TransportEvent> next_event() override { return std::nullopt; }
+    [[nodiscard]] std::optional<TimePoint> heard(comm::PeerId peer) const override {
+      const auto found = peers_.find(peer);
+      return found == peers_.end() ? std::nullopt : network_.heard(address_, found->second);
+    }
     [[nodiscard]] bool ready() const override { return network_.has(address_); }
     void close() override {
       network_.arrived_.erase(address_);
@@ -133,8 +140,30 @@ class FrameNetwork {
       const auto spread = static_cast<std::uint64_t>((weather.slowest - weather.quickest).count());
       const Duration delay =
           weather.quickest + Duration(static_cast<Duration::rep>(random_.below(spread + 1)));
-      queue->second.push_back({clock_.now() + delay, from, frame});
+      const TimePoint begins = std::max(clock_.now() + delay, free_at_[{from, to}]);
+      const TimePoint at = begins + time_of(frame);
+      if (at != begins) free_at_[{from, to}] = at;
+      queue->second.push_back({at, from, frame, begins});
     }
+  }
+
+  [[nodiscard]] Duration time_of(const comm::Frame& frame) const {
+    if (weather.bytes_per_second == 0) return {};
+    return std::chrono::nanoseconds(std::chrono::seconds(1)) * frame.bytes() /
+           weather.bytes_per_second;
+  }
+
+  /// Now, while a frame from there is arriving.
+  [[nodiscard]] std::optional<TimePoint> heard(const std::string& at,
+                                               const std::string& from) const {
+    const TimePoint now = clock_.now();
+    const auto queue = arrived_.find(at);
+    if (queue == arrived_.end()) return std::nullopt;
+    const bool arriving =
+        std::any_of(queue->second.begin(), queue->second.end(), [&](const Flying& flying) {
+          return flying.from == from && flying.begins <= now && now < flying.at;
+        });
+    return arriving ? std::optional(now) : std::nullopt;
   }
 
   [[nodiscard]] bool has(const std::string& address) const {
@@ -160,6 +189,7 @@ class FrameNetwork {
   const Clock& clock_;
   Random random_;
   std::map<std::string, std::deque<Flying>> arrived_;  // by receiver; absent when closed
+  std::map<std::pair<std::string, std::string>, TimePoint> free_at_;  // by line
   std::set<std::pair<std::string, std::string>> cuts_;
 };
 

@@ -72,6 +72,28 @@ TEST(UcxLine, SleepsWhileNothingComes) {
   EXPECT_TRUE(b.transport->ready());
 }
 
+TEST(UcxLine, TellsThatAFrameIsArrivingBeforeItIsWhole) {
+  UcxEnd a("a");
+  UcxEnd b("b");
+  ASSERT_TRUE(meet(a, b));
+  ASSERT_TRUE(meet(b, a));
+  EXPECT_FALSE(b.transport->heard(kOther).has_value());
+  ASSERT_TRUE(a.transport->send(kOther, a.frame_to(b.self, 100 << 20)));
+  ASSERT_TRUE(until([&] {
+    a.step(kOther);
+    b.step(kOther);
+    return b.transport->heard(kOther).has_value();
+  }));
+  EXPECT_TRUE(b.frames.empty());
+  const auto first = *b.transport->heard(kOther);
+  ASSERT_TRUE(until([&] {
+    a.step(kOther);
+    b.step(kOther);
+    return !b.frames.empty();
+  }));
+  EXPECT_GT(*b.transport->heard(kOther), first);
+}
+
 TEST(UcxLine, DoesNotSpinForAPeerThatTakesNothing) {
   UcxEnd a("a");
   UcxEnd b("b");

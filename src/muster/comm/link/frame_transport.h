@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "muster/base/clock.h"
 #include "muster/base/result.h"
 #include "muster/comm/driver/driver.h"
 #include "muster/comm/link/frame.h"
@@ -47,6 +48,11 @@ class FrameTransport {
   /// Where the frame came from that `receive` returned last, for people.
   [[nodiscard]] virtual std::string last_sender() const = 0;
   [[nodiscard]] virtual std::optional<TransportEvent> next_event() = 0;
+  /// When anything of the peer came last, also a part of a frame that is not whole yet; nothing
+  /// where that cannot be told. A large frame on a slow line keeps all behind it waiting.
+  [[nodiscard]] virtual std::optional<TimePoint> heard(PeerId /*peer*/) const {
+    return std::nullopt;
+  }
   /// Moves on what was sent and has not left, where somebody has to. Any thread, with the lock.
   virtual void flush() {}
 

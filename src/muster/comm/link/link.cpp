@@ -16,6 +16,7 @@ Link::Link(LinkEnds ends, const LinkOptions& options, TimePoint now)
       hello_wait_(options.hello_every),
       pinged_(now),
       heard_(now),
+      alive_(now),
       ticked_(now) {
   MUSTER_ASSERT(ends_.epoch != 0, "epochs begin at 1");
 }
@@ -126,7 +127,7 @@ Link::Verdict Link::receive_hello(const FrameHeader& header, TimePoint now) {
     // one. Without this, two ends that each begin anew on the other's hello would never meet.
     if (established_) return Verdict::restarted;
     peer_epoch_ = header.source_epoch;
-    heard_ = now;
+    heard_ = alive_ = now;
   }
   if (header.destination_epoch == ends_.epoch) hear(header, now);
   in_.ack_now();
@@ -134,7 +135,7 @@ Link::Verdict Link::receive_hello(const FrameHeader& header, TimePoint now) {
 }
 
 void Link::hear(const FrameHeader& header, TimePoint now) {
-  heard_ = now;
+  heard_ = alive_ = now;
   if (!cut_off(now)) unreachable_ = false;
   if (!established_) {
     established_ = true;
@@ -192,11 +193,17 @@ void Link::tick(TimePoint now) {
     ping_due_ = true;
     pinged_ = now;
   }
-  // A long time without a tick means that this process was away (stopped, or starved), not the
-  // peer.
-  if (now - ticked_ > options_.lease / 2) heard_ = std::max(heard_, now - options_.lease / 2);
+  excuse_own_absence(now);
   ticked_ = now;
-  if (now - heard_ > patience() || cut_off(now)) unreachable_ = true;
+  if (silence(now) > patience() || cut_off(now)) unreachable_ = true;
+}
+
+// A long time without a tick means that this process was away (stopped, or starved), not the peer:
+// it counts as the usual time between two. No less, or a process that is starved again and again
+// would never miss anybody.
+void Link::excuse_own_absence(TimePoint now) {
+  const Duration away = now - std::max(ticked_, alive_);
+  if (away > options_.lease / 2) alive_ += away - options_.lease / 3;
 }
 
 Deadline Link::next_wakeup() const {
@@ -204,7 +211,7 @@ Deadline Link::next_wakeup() const {
   wakeup = earlier(wakeup, established_ ? ping_at() : hello_at_);
   if (unreachable_) return wakeup;
   // One step later than the limit, because silence has to last longer than it.
-  wakeup = earlier(wakeup, heard_ + patience() + Duration(1));
+  wakeup = earlier(wakeup, alive_ + patience() + Duration(1));
   if (disconnected_at_) wakeup = earlier(wakeup, *disconnected_at_ + options_.lease + Duration(1));
   return wakeup;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -68,6 +69,8 @@ class Link {
   /// The transport has connected anew: what was on the way may be lost.
   void on_connected(TimePoint now);
   void on_disconnected(TimePoint now);
+  /// A part of a frame came then, that is not whole yet: the peer lives.
+  void on_part(TimePoint at) { alive_ = std::max(alive_, at); }
 
   /// Does what is due.
   void tick(TimePoint now);
@@ -77,7 +80,7 @@ class Link {
   [[nodiscard]] bool drained() const { return out_.drained(); }
   [[nodiscard]] bool gathering() const { return out_.gathering(); }
   [[nodiscard]] std::uint32_t epoch() const { return ends_.epoch; }
-  [[nodiscard]] Duration silence(TimePoint now) const { return now - heard_; }
+  [[nodiscard]] Duration silence(TimePoint now) const { return now - alive_; }
   [[nodiscard]] std::size_t outstanding_bytes() const { return out_.outstanding_bytes(); }
   /// Every message that the peer has not acknowledged, in order, without names.
   [[nodiscard]] std::vector<Message> unacknowledged() { return out_.unacknowledged(); }
@@ -94,6 +97,7 @@ class Link {
   Verdict receive_hello(const FrameHeader& header, TimePoint now);
   void receive_bye(const FrameHeader& header);
   void hear(const FrameHeader& header, TimePoint now);
+  void excuse_own_absence(TimePoint now);
   [[nodiscard]] Duration patience() const;
   [[nodiscard]] bool cut_off(TimePoint now) const;
   [[nodiscard]] TimePoint ping_at() const;
@@ -116,7 +120,8 @@ class Link {
   Duration hello_wait_;
   bool ping_due_ = false;
   TimePoint pinged_;
-  TimePoint heard_;
+  TimePoint heard_;  // a whole frame, which is what pings ask for
+  TimePoint alive_;  // that, or a part of one, or later where this process was away meanwhile
   TimePoint ticked_;
 
   Handing handing_ = Handing::nothing;

@@ -347,6 +347,7 @@ void LinkDriver::serve_links(TimePoint now) {
   gathering_.clear();
   for (const auto& [id, peer] : peers_) {
     if (peer->ended) continue;
+    if (const auto heard = transport_->heard(id)) peer->link.on_part(*heard);
     peer->link.tick(now);
     peer->gathering = peer->link.gathering();
     if (peer->gathering) gathering_.push_back(id);

@@ -301,6 +301,21 @@ TEST_F(LinkDriverTest, GoesOnAfterACutThatIsShorterThanTheLease) {
   EXPECT_TRUE(a.left.empty());
 }
 
+TEST_F(LinkDriverTest, KeepsAPeerWhoseMessageTakesLongerThanTheLease) {
+  const auto options = LinkOptions::for_lossless(std::size_t{64} << 20, seconds(3));
+  Node& a = add("a", "g", options);
+  Node& b = add("b", "g", options);
+  a.meet(b.entry);
+  a.send("b", "1");
+  ASSERT_TRUE(run([&] { return b.received.size() == 1; }));
+  network_.weather.bytes_per_second = 100'000;
+  ASSERT_EQ(a.send("b", std::string(2'000'000, 'x')), SendStatus::sent);
+  EXPECT_TRUE(
+      run([&] { return b.received.size() == 2 && a.driver.drained(a.peers["b"]); }, seconds(30)));
+  EXPECT_TRUE(a.left.empty());
+  EXPECT_TRUE(b.left.empty());
+}
+
 TEST_F(LinkDriverTest, ReportsAPeerThatNeverAnswers) {
   Node& a = add("a");
   Entry nobody = local_entry("nobody", "type");

@@ -27,7 +27,8 @@ struct LinkOptions {
   /// How long the peer may stay silent; pings make sure that a live one does not.
   Duration lease = std::chrono::seconds(3);
   /// The same while the transport vouches for the connection: a large message may keep a slow line
-  /// busy for longer than the lease, and the pings queue behind it.
+  /// busy for longer than the lease, and the pings queue behind it. For one that tells of every
+  /// part of a message (`FrameTransport::heard`) the lease is enough.
   Duration connected_lease = std::chrono::seconds(30);
 
   Duration hello_every = std::chrono::milliseconds(50);  ///< doubles up to a third of the lease
@@ -59,9 +60,16 @@ struct LinkOptions {
     LinkOptions options;
     options.window_bytes = window;
     options.lease = silence;
+    options.connected_lease = silence;
+    options.retransmit_after = 10 * silence;
+    options.retransmit_at_most = options.retransmit_after;
+    return options;
+  }
+  /// The same where the transport ends a dead connection itself, within the lease and however large
+  /// the message is that it carries: what is silent without being disconnected lives.
+  [[nodiscard]] static LinkOptions for_watched(std::size_t window, Duration silence) {
+    LinkOptions options = for_lossless(window, silence);
     options.connected_lease = 10 * silence;
-    options.retransmit_after = options.connected_lease;
-    options.retransmit_at_most = options.connected_lease;
     return options;
   }
 };

@@ -438,6 +438,30 @@ TEST_F(LinkPair, IsPatientWhileTheTransportVouchesForTheConnection) {
   EXPECT_EQ(a_.state(), Link::State::unreachable);
 }
 
+TEST_F(LinkPair, WaitsForTheRestOfAFrameUntilNoPartHasComeForTheLease) {
+  for (int i = 0; i < 20; ++i) {
+    advance(options().lease / 3);
+    lose(a_, now_);
+    a_.on_part(now_);
+  }
+  EXPECT_EQ(a_.state(), Link::State::established);
+  for (int i = 0; i < 3; ++i) advance(options().lease / 3);
+  EXPECT_EQ(a_.state(), Link::State::established);
+  advance(Duration(1));
+  EXPECT_EQ(a_.state(), Link::State::unreachable);
+}
+
+TEST_F(LinkPair, PingsWhileTheRestOfAFrameIsOnItsWay) {
+  // The peer's pings wait behind the frame, so that it is not answered, and hears only ours.
+  std::size_t pings = 0;
+  for (int i = 0; i < 12; ++i) {
+    advance(options().lease / 6);
+    a_.on_part(now_);
+    for (const FrameHeader& frame : lose(a_, now_)) pings += frame.kind == FrameKind::ping;
+  }
+  EXPECT_EQ(pings, 6u);
+}
+
 TEST_F(LinkPair, ReportsAPeerThatIsHeardButCannotBeReached) {
   a_.on_connected(now_);
   exchange();
@@ -475,6 +499,22 @@ TEST_F(LinkPair, BlamesItselfWhenItWasAway) {
   advance(options().lease * 3);
   EXPECT_EQ(a_.state(), Link::State::established);
   exchange();
+}
+
+TEST_F(LinkPair, MissesAPeerAlsoWhenItIsAwayAgainAndAgain) {
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(a_.state(), Link::State::established);
+    advance(options().lease * 2 / 3);
+    lose(a_, now_);
+  }
+  EXPECT_EQ(a_.state(), Link::State::unreachable);
+}
+
+TEST(LinkOptions, ATransportThatDoesNotVouchForConnectionsGetsNoMoreThanTheLease) {
+  const auto options = LinkOptions::for_lossless(1 << 20, seconds(1));
+  EXPECT_EQ(options.connected_lease, options.lease);
+  EXPECT_GT(options.retransmit_after, options.lease) << "nothing is lost while it is connected";
+  EXPECT_GT(LinkOptions::for_watched(1 << 20, seconds(1)).connected_lease, options.lease);
 }
 
 TEST_F(LinkPair, StaysQuietWhileThePeerTalks) {

@@ -46,14 +46,20 @@ void UcxDoors::forget_old(TimePoint now) {
   if (now - looked_ < forget_after_) return;
   looked_ = now;
   std::erase_if(doors_, [&](const auto& item) { return now - item.second.heard > forget_after_; });
+  std::erase_if(way_of_, [&](const auto& item) { return !doors_.contains(item.second); });
 }
 
 void UcxDoors::come_through(Door& door) {
   door.used = true;
-  std::erase_if(doors_, [&](const auto& item) {
-    return item.second.used && item.second.passage.source == door.passage.source &&
-           item.second.passage.way != door.passage.way;
-  });
+  const auto [known, is_new] = way_of_.try_emplace(door.passage.source, door.passage.way);
+  if (!is_new) doors_.erase(std::exchange(known->second, door.passage.way));
+}
+
+std::optional<TimePoint> UcxDoors::heard(InstanceId member) const {
+  const auto way = way_of_.find(member.value());
+  if (way == way_of_.end()) return std::nullopt;
+  const auto door = doors_.find(way->second);
+  return door == doors_.end() ? std::nullopt : std::optional(door->second.heard);
 }
 
 UcxDoors::Verdict UcxDoors::take(const UcxChunk& chunk, ByteSpan bytes, TimePoint now,

@@ -41,6 +41,9 @@ class UcxDoors {
   };
   [[nodiscard]] Verdict take(const UcxChunk& chunk, ByteSpan bytes, TimePoint now, Frame& frame);
 
+  /// When a chunk of this member came last.
+  [[nodiscard]] std::optional<TimePoint> heard(InstanceId member) const;
+
   [[nodiscard]] std::size_t size() const { return doors_.size(); }
 
  private:
@@ -76,6 +79,7 @@ class UcxDoors {
   Duration forget_after_;
   std::unordered_map<std::uint64_t, Door> doors_;  // by way
   std::deque<std::uint64_t> unused_;               // ways, oldest first; may name used ones
+  std::unordered_map<std::uint64_t, std::uint64_t> way_of_;  // by instance: the door it uses
   TimePoint looked_;
 };
 

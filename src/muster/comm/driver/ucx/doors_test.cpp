@@ -158,6 +158,36 @@ TEST_F(UcxDoorsTest, ForgetAnEarlierWayOnceTheNextIsUsed) {
   EXPECT_EQ(take(chunks(first, frame(), 1000).front()), Verdict::stranger);
 }
 
+TEST_F(UcxDoorsTest, TellWhenAMemberWasHeardLastAlsoInTheMiddleOfAFrame) {
+  Way way = enter();
+  EXPECT_FALSE(doors.heard(kPeer).has_value()) << "a challenge may be a recording";
+  const auto pieces = chunks(way, frame({Buffer::take(std::vector<std::byte>(5000))}), 1000);
+  for (const Chunk& piece : {pieces[0], pieces[1]}) {
+    now += 1s;
+    ASSERT_EQ(take(piece), Verdict::more);
+    EXPECT_EQ(doors.heard(kPeer), now);
+  }
+  Chunk forged = pieces[2];
+  forged.header.token[0] ^= std::byte{1};
+  now += 1s;
+  ASSERT_EQ(take(forged), Verdict::stranger);
+  EXPECT_EQ(doors.heard(kPeer), now - 1s);
+  EXPECT_FALSE(doors.heard(InstanceId(99)).has_value());
+}
+
+TEST_F(UcxDoorsTest, TellWhenAMemberWasHeardOnItsNewestWay) {
+  Way first = enter(7);
+  ASSERT_EQ(take(chunks(first, frame(), 1000).front()), Verdict::whole);
+  now += 1s;
+  Way second = enter(8);
+  EXPECT_EQ(doors.heard(kPeer), now - 1s);
+  ASSERT_EQ(take(chunks(second, frame(), 1000).front()), Verdict::whole);
+  EXPECT_EQ(doors.heard(kPeer), now);
+  now += 11s;
+  enter(9, InstanceId(3));
+  EXPECT_FALSE(doors.heard(kPeer).has_value()) << "it went with its door";
+}
+
 TEST_F(UcxDoorsTest, AnswerARepeatedChallengeTheSame) {
   const UcxChallenge asked = challenge();
   EXPECT_EQ(doors.knock(asked, now)->nonce, doors.knock(asked, now)->nonce);

@@ -405,6 +405,11 @@ std::optional<TransportEvent> UcxTransport::next_event() {
   return event;
 }
 
+std::optional<TimePoint> UcxTransport::heard(PeerId peer) const {
+  const auto found = ways_.find(peer);
+  return found == ways_.end() ? std::nullopt : doors_.heard(found->second.instance);
+}
+
 void UcxTransport::flush() {
   if (port_ == nullptr || pending_.empty()) return;
   const bool moved = advance() != 0;

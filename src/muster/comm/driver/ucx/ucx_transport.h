@@ -43,6 +43,7 @@ class UcxTransport final : public FrameTransport, private UcxPortListener {
   [[nodiscard]] std::optional<Frame> receive() override;
   [[nodiscard]] std::string last_sender() const override { return "a UCX peer"; }
   [[nodiscard]] std::optional<TransportEvent> next_event() override;
+  [[nodiscard]] std::optional<TimePoint> heard(PeerId peer) const override;
   void flush() override;
 
   /// Looks at the descriptor only: the worker belongs to whoever holds the proxy's lock.

@@ -10,7 +10,7 @@ namespace muster::comm {
 Result<std::unique_ptr<Driver>> make_zmq_driver(DriverContext context, ZmqOptions options) {
   auto transport = ZmqTransport::open(context.security, context.lease, options);
   if (!transport) return fail(transport.error());
-  const LinkOptions link = LinkOptions::for_lossless(context.limits.peer_bytes, context.lease);
+  const LinkOptions link = LinkOptions::for_watched(context.limits.peer_bytes, context.lease);
   return std::make_unique<LinkDriver>(std::move(context), *std::move(transport), link);
 }
 
