@@ -127,6 +127,7 @@ class SharedPlane::Pending final : public Handle::State {
 
 SharedPlane::SharedPlane(std::shared_ptr<Segment> segment, Options options)
     : segment_(std::move(segment)), options_(std::move(options)) {
+  if (segment_->ranks() == 1) options_.lends = false;  // to whom?
   tell_cores(segment_->header());
   add_lane(0);
 }
