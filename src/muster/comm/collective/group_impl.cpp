@@ -232,16 +232,17 @@ void Group::Impl::on_exit(const std::string& member, std::int64_t pid) {
   const int rank = rank_of(member, pid);
   if (rank < 0 || closed_) return;
   gone_.insert(rank);
-  // Whether it left is written in memory; messages may take longer.
-  if (!shared_ || ballot_.lost().contains(rank)) return;
-  if (shared_->segment().has_left(rank)) return leave(rank);
+  // Calls in memory see who left by themselves; what it sent before comes first.
+  if (!shared_ || ballot_.lost().contains(rank) || shared_->segment().has_left(rank)) return;
   lose(rank, true);
 }
 
 void Group::Impl::on_departure(const std::string& member, std::optional<std::int64_t> pid) {
   const int rank = rank_of(member, pid);
   if (rank < 0 || rank == identity_.rank || closed_) return;
-  lose(rank, pid.has_value());
+  const bool has_left =
+      shared_ && !ballot_.lost().contains(rank) && shared_->segment().has_left(rank);
+  return has_left ? leave(rank) : lose(rank, pid.has_value());
 }
 
 bool Group::Impl::progress() {

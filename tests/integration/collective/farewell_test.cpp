@@ -1,0 +1,73 @@
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "muster/comm/collective/group.h"
+#include "tests/integration/collective/demand.h"
+#include "tests/integration/collective/ranks.h"
+#include "tests/support/child.h"
+#include "tests/support/shared_value.h"
+
+// What a rank said before it left arrives, also when its process ends at once.
+
+namespace muster::comm {
+namespace {
+
+constexpr CallOptions kSoon = {.timeout = std::chrono::seconds(30)};
+
+class FarewellOn : public OnPlanes {
+ protected:
+  using Part = std::function<void(Group&)>;
+
+  /// Rank 1 does its part, leaves and ends; only then rank 0, which did something else meanwhile,
+  /// does its own.
+  void part(const Part& first, const Part& last) const {
+    const test::SharedValue<std::atomic<bool>> gone;
+    test::Child stays([&] {
+      as_process([&] {
+        Group group = join_or_throw(options(2, 0));
+        use_up_channels(group);
+        while (!*gone) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        // Until it has been told that the process has ended.
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        last(group);
+      });
+    });
+    test::Child leaves([&] {
+      as_process([&] {
+        Group group = join_or_throw(options(2, 1));
+        use_up_channels(group);
+        first(group);
+      });
+    });
+    EXPECT_EQ(leaves.wait(), 0);
+    *gone = true;
+    EXPECT_EQ(stays.wait(), 0);
+  }
+};
+
+TEST_P(FarewellOn, WhatWasSentIsReceived) {
+  part([](Group& group) { demand(group.send(0, std::vector{7}, kSoon), "send"); },
+       [](Group& group) {
+         std::vector<int> item(1);
+         demand(group.recv(1, item, kSoon), "recv");
+         demand(item[0] == 7, "another item was received");
+       });
+}
+
+TEST_P(FarewellOn, WhatWasBroadcastIsReceived) {
+  const CallOptions by_messages = {.tag = kTagWithoutChannel, .timeout = kSoon.timeout};
+  part([&](Group& group) { demand(group.broadcast(std::vector{7}, 1, by_messages), "broadcast"); },
+       [&](Group& group) {
+         std::vector<int> item(1);
+         demand(group.broadcast(item, 1, by_messages), "broadcast");
+         demand(item[0] == 7, "another item was received");
+       });
+}
+
+INSTANTIATE_TEST_SUITE_P(Planes, FarewellOn, testing::ValuesIn(kCases),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace muster::comm
