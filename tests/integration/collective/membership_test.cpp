@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -5,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -50,6 +52,14 @@ void check_says_lost(const Error& error) {
          "another error: " + error.message());
 }
 
+/// Ranks that join wait for so short a time that it may be over on a busy machine: then they say
+/// so, or leave.
+bool is_too_late(const Error& error) {
+  const std::string_view text = error.message();
+  return error.is(Errc::discovery_incomplete) || text.find("in time") != text.npos ||
+         text.find("left group") != text.npos;
+}
+
 class MembershipOn : public OnPlanes {
  protected:
   struct Scene {
@@ -66,7 +76,11 @@ class MembershipOn : public OnPlanes {
     if (!test::soaks()) {
       const int victim = scene.victims[random() % scene.victims.size()];
       int step = 1 + static_cast<int>(random() % 16);
-      while (!kill_at(scene, victim, step) && step > 1) step /= 2;
+      bool killed = false;
+      // A busy machine may not even come to the first step each time.
+      for (int attempt = 0; attempt < 8 && !killed; ++attempt, step = std::max(1, step / 2))
+        killed = kill_at(scene, victim, step);
+      EXPECT_TRUE(killed) << "rank " << victim << " has no steps";
       return;
     }
     for (const int victim : scene.victims) {
@@ -115,11 +129,9 @@ TEST_P(MembershipOn, AKillInJoinEndsTheJoinOfTheOthersOrTheirFirstCall) {
     danger = true;
     auto group = Group::join(mine);
     danger = false;
-    // Nobody knows yet who was to come.
-    if (!group && group.error().is(Errc::discovery_incomplete)) return;
-    if (!group) return check_says_lost(group.error());
-    if (const auto first = group->barrier(); !first) return check_says_lost(first.error());
-    end_with(*std::move(group));
+    const Result<void> first = group ? group->barrier() : fail(group.error());
+    if (first) return end_with(*std::move(group));
+    if (!is_too_late(first.error())) check_says_lost(first.error());
   };
   kill({.size = 3, .victims = {0, 2}, .part = part});
 }
