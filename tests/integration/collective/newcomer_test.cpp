@@ -15,6 +15,7 @@
 #include "tests/integration/collective/demand.h"
 #include "tests/integration/collective/executioner.h"
 #include "tests/integration/collective/group_memory.h"
+#include "tests/integration/collective/processes.h"
 #include "tests/integration/collective/ranks.h"
 #include "tests/integration/collective/survivor.h"
 #include "tests/support/child.h"
@@ -125,7 +126,6 @@ class NewcomerOn : public OnPlanes {
     while (!kill(newcomer) && newcomer.moment.step > 1) newcomer.moment.step /= 2;
   }
 
- private:
   static void go_between_hosts(GroupOptions& mine) {
     mine.lease = kLeaseBetweenHosts;
     mine.driver_options["zmq.advertise"] = "localhost";  // 127.0.0.1 would be taken for another's
@@ -170,6 +170,22 @@ TEST_P(NewcomerOn, KilledAnywhereHasASuccessorWithWhomTheGroupGrows) {
     test::soaks() ? kill_everywhere(kind, random) : kill_somewhere(kind, random);
     if (HasFailure()) return;
   }
+}
+
+TEST_P(NewcomerOn, WithoutASuccessorIsMissedWhenTimeIsUpAndTheOldGroupGoesOn) {
+  // It has told one of the others of itself.
+  const Newcomer newcomer{.kind = Kind::ranked, .moment = {2}};
+  test::Child child([&] { as_process([&] { run_newcomer(newcomer, newcomer.moment); }); });
+  as_processes(kOld, [&](int rank) {
+    Group group = join_or_throw(options(kOld, rank));
+    const auto grown = group.grow(1, std::chrono::seconds(1));
+    demand(!grown && grown.error().is(Errc::discovery_incomplete) &&
+               grown.error().message().find("of 3 ranks came in time") != std::string::npos,
+           "it ends with: " + (grown ? "no error" : grown.error().message()));
+    compute(group);
+    end_with(std::move(group));
+  });
+  child.kill();  // in case it came too late
 }
 
 INSTANTIATE_TEST_SUITE_P(Planes, NewcomerOn, testing::ValuesIn(kCases),
