@@ -330,7 +330,9 @@ bool Crew::progress() {
   Lock lock(mutex_);
   if (!receiving_) take_messages(lock, Duration::zero());
   bool busy = false;
-  for (CrewSink* const sink : sinks()) busy = sink->progress() || busy;
+  // What a group carries on may close another.
+  for (const auto& [group, sink] : std::map(sinks_))
+    if (sinks_.contains(group)) busy = sink->progress() || busy;
   if (busy && !receiving_) take_messages(lock, std::chrono::milliseconds(1));
   return busy;
 }

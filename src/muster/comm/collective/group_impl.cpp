@@ -337,7 +337,7 @@ void Group::Impl::close() {
   if (inherited() || closed_.exchange(true) || !crew_) return;
   // Those who still need this rank must not wait for it, the others need not care.
   if (shared_) shared_->close();
-  const std::lock_guard lock(crew_->mutex());
+  const auto lock = crew_->lock_unless_inside();
   json farewell = {{"kind", "left"}};
   // Whoever decided may have died before all knew, and this rank cannot be asked any more.
   if (ballot_.decision()) put(farewell, *ballot_.decision());

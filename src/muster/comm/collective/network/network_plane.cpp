@@ -109,7 +109,7 @@ class NetworkPlane::Collective final : public Pending {
   }
 
   void cancel() override {
-    const std::lock_guard lock(plane_->crew_->mutex());
+    const auto lock = plane_->crew_->lock_unless_inside();
     if (!over_) plane_->options_.broke(given_up());
   }
   [[nodiscard]] std::string text() const override { return describe(signature_); }
@@ -122,15 +122,14 @@ class NetworkPlane::Collective final : public Pending {
                       signature_.earlier);
       began_ = now();
     }
-    try {
-      return runner_->advance();
-    } catch (const ReductionFailed& problem) {
-      return fail(Errc::function_failed,
-                  fmt::format("the reduction function of rank {} of group '{}' failed: {}",
-                              plane_->options_.rank, plane_->options_.group, problem.what()));
-    }
+    runs_ = true;
+    auto over = plane_->crew_->call_out([&] { return advance_runner(); });
+    runs_ = false;
+    return over;
   }
-  void stop() { runner_.reset(); }
+  void stop() {
+    if (!runs_) runner_.reset();
+  }
   void give_up(Error error) override {
     stop();
     end(fail(std::move(error)));
@@ -146,6 +145,15 @@ class NetworkPlane::Collective final : public Pending {
   }
 
  private:
+  [[nodiscard]] Result<bool> advance_runner() {
+    try {
+      return runner_->advance();
+    } catch (const ReductionFailed& problem) {
+      return fail(Errc::function_failed,
+                  fmt::format("the reduction function of rank {} of group '{}' failed: {}",
+                              plane_->options_.rank, plane_->options_.group, problem.what()));
+    }
+  }
   [[nodiscard]] Error given_up() const {
     return {make_error_code(Errc::cancelled),
             fmt::format("rank {} of group '{}' gave up a call", plane_->options_.rank,
@@ -158,6 +166,7 @@ class NetworkPlane::Collective final : public Pending {
   std::optional<ScheduleRunner> runner_;  // once it is the first of its tag
   TimePoint began_;
   bool told_ = false;
+  bool runs_ = false;  // what is called now may be a function that ends the group
 };
 
 class NetworkPlane::Transfer final : public Pending {
@@ -172,7 +181,7 @@ class NetworkPlane::Transfer final : public Pending {
         receives_(receives) {}
 
   void cancel() override {
-    const std::lock_guard lock(plane_->crew_->mutex());
+    const auto lock = plane_->crew_->lock_unless_inside();
     if (!over_) look();
     if (!over_) give_up(given_up());
   }
@@ -313,6 +322,7 @@ void NetworkPlane::advance(Lane& lane) {
   while (!lane.queue.empty()) {
     const auto first = lane.queue.front();
     auto over = first->advance();
+    if (first->over()) return first->stop();  // its function ended the group
     if (over && !*over) return;
     if (!over) {
       first->stop();

@@ -177,10 +177,9 @@ Result<void> SharedPlane::run(const Call& call, int tag, Timeout timeout) {
     if (!found) return fail(found.error());
     lane = *found;
   }
-  if (std::unique_lock held(lane->owner, std::try_to_lock);
-      held && lane->queued.load(std::memory_order_acquire) == 0) {
+  if (Holding held(*this, *lane); held && lane->queued.load(std::memory_order_acquire) == 0) {
     auto result = run_here(*lane, call, timeout);
-    held.unlock();
+    held.let_go();
     // Calls that were started meanwhile, in other threads.
     if (lane->queued.load(std::memory_order_relaxed) > 0) [[unlikely]]
       wake_sleepers();
@@ -316,10 +315,7 @@ Result<std::shared_ptr<Handle::State>> SharedPlane::start(Call call, int tag, Ti
     pending_.fetch_add(1);
   }
   remember_due(pending->due());
-  if (lane.owner.try_lock()) {
-    const std::lock_guard held(lane.owner, std::adopt_lock);
-    advance(lane);
-  }
+  if (const Holding held(*this, lane); held) advance(lane);
   if (!pending->over() && options_.wake_background) options_.wake_background();
   return std::shared_ptr<Handle::State>(std::move(pending));
 }
@@ -335,7 +331,9 @@ void SharedPlane::advance(Lane& lane) {
     // Looked at with the lane held: who closed the group had it before, and reads nothing any more.
     if (closed_.load(std::memory_order_relaxed)) return fail_all(lane, error());
     Operation& operation = first->operation();
+    lane.carries_first = true;
     const Progress progress = carry_on(operation);
+    lane.carries_first = false;
     if (progress == Progress::differs) static_cast<void>(differ(operation, lane));
     if (progress != Progress::over) {
       if (broken() || closed_.load(std::memory_order_relaxed)) fail_all(lane, error());
@@ -356,12 +354,21 @@ void SharedPlane::fail_all(Lane& lane, const Error& error) {
   std::deque<std::shared_ptr<Pending>> failed;
   {
     const std::lock_guard lock(lane.mutex);
-    failed.swap(lane.queue);
-    lane.queued.store(0, std::memory_order_release);
+    const auto from = lane.queue.begin() + (lane.carries_first ? 1 : 0);
+    failed.assign(from, lane.queue.end());
+    lane.queue.erase(from, lane.queue.end());
+    lane.queued.store(lane.queue.size(), std::memory_order_release);
     pending_.fetch_sub(failed.size());
   }
   if (!failed.empty()) failed.front()->abandon();
   for (const auto& pending : failed) pending->fail_with(error);
+}
+
+void SharedPlane::fail_queue(Lane& lane) {
+  // Whoever carries on a call lets go soon: the group has ended for him, too.
+  std::unique_lock held(lane.owner, std::defer_lock);
+  if (!lane.owner.held_here()) held.lock();
+  fail_all(lane, error());
 }
 
 void SharedPlane::remember_due(TimePoint due) {
@@ -393,24 +400,31 @@ void SharedPlane::give_up_overdue() {
   if (any) break_for_all({Break::cancelled, segment_->rank(), segment_->rank()});
 }
 
+void SharedPlane::look_around(Lane& lane) {
+  std::shared_ptr<Pending> first;
+  {
+    const std::lock_guard lock(lane.mutex);
+    if (lane.queue.empty()) return;
+    first = lane.queue.front();
+  }
+  Operation& operation = first->operation();
+  lane.carries_first = true;
+  serve_readers(operation);
+  look_who_left(operation);
+  if (operation.compare() == Progress::differs) static_cast<void>(differ(operation, lane));
+  lane.carries_first = false;
+}
+
 bool SharedPlane::progress() {
   if (pending_.load() == 0) return false;
   give_up_overdue();
   for (const auto& slot : lanes_) {
     Lane* const lane = slot.load(std::memory_order_acquire);
-    if (lane == nullptr || lane->queued.load() == 0 || !lane->owner.try_lock()) continue;
-    const std::lock_guard held(lane->owner, std::adopt_lock);
-    advance(*lane);
-    std::shared_ptr<Pending> first;
-    {
-      const std::lock_guard lock(lane->mutex);
-      if (!lane->queue.empty()) first = lane->queue.front();
+    if (lane == nullptr || lane->queued.load() == 0) continue;
+    if (const Holding held(*this, *lane); held) {
+      advance(*lane);
+      look_around(*lane);
     }
-    if (!first) continue;
-    serve_readers(first->operation());
-    look_who_left(first->operation());
-    if (first->operation().compare() == Progress::differs)
-      static_cast<void>(differ(first->operation(), *lane));
   }
   return pending_.load() > 0;
 }
@@ -425,10 +439,7 @@ Result<void> SharedPlane::Pending::wait(Timeout timeout) {
   TimePoint ask_at = steady_now() + kAskEvery;
   const auto look = [&] {
     if (over()) return true;
-    if (lane_.owner.try_lock()) {
-      const std::lock_guard held(lane_.owner, std::adopt_lock);
-      plane_->advance(lane_);
-    }
+    if (const Holding held(*plane_, lane_); held) plane_->advance(lane_);
     return over();
   };
   while (!look()) {
@@ -457,9 +468,9 @@ Result<bool> SharedPlane::Pending::test() {
 void SharedPlane::Pending::cancel() {
   if (over() || plane_->fork_generation_ != fork_generation()) return;
   plane_->break_for_all({Break::cancelled, plane_->segment_->rank(), plane_->segment_->rank()});
-  // Whoever carries it on lets go soon: the group has ended for him, too.
-  const std::lock_guard held(lane_.owner);
-  plane_->fail_all(lane_, plane_->error());
+  // By its own reduction function: what calls that goes on to the next wait, and no further.
+  if (lane_.owner.held_here() && operation_) operation_->set_failed();
+  plane_->fail_queue(lane_);
 }
 
 }  // namespace muster::comm::collective::shared

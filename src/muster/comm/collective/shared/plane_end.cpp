@@ -172,10 +172,20 @@ void SharedPlane::close() {
   wake_sleepers();
   for (const auto& slot : lanes_) {
     Lane* const lane = slot.load(std::memory_order_acquire);
-    if (lane == nullptr) continue;
-    const std::lock_guard held(lane->owner);
-    fail_all(*lane, error());
+    if (lane == nullptr || !lane->owner.held_here()) continue;
+    lane->closed_inside = true;
+    ++calls_around_close_;
   }
+  if (calls_around_close_ == 0) close_lanes();
+}
+
+void SharedPlane::end_call_around_close() {
+  if (--calls_around_close_ == 0) close_lanes();
+}
+
+void SharedPlane::close_lanes() {
+  for (const auto& slot : lanes_)
+    if (Lane* const lane = slot.load(std::memory_order_acquire)) fail_queue(*lane);
   // Only now: nothing that others gave is read any more, and they may use its place again.
   const int rank = segment_->rank();
   segment_->header().left[rank / 64].fetch_or(std::uint64_t{1} << (rank % 64));
