@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "muster/base/fork_guard.h"
 #include "muster/base/log.h"
 #include "muster/base/random.h"
 #include "muster/comm/collective/shared/plane.h"
@@ -67,7 +68,12 @@ Result<std::shared_ptr<Crew>> Crew::join(const GroupOptions& options) {
                 fmt::format("{}; do all ranks of group '{}' expect a size of {}?",
                             proxy.error().message(), options.name, options.size));
   }
-  return std::shared_ptr<Crew>(new Crew(options, *std::move(proxy), *std::move(interrupt)));
+  // In a child process its thread does not exist: there the crew is let go of as it is.
+  return std::shared_ptr<Crew>(new Crew(options, *std::move(proxy), *std::move(interrupt)),
+                               [made_in = fork_generation()](Crew* crew) {
+                                 if (made_in == fork_generation())
+                                   std::default_delete<Crew>()(crew);
+                               });
 }
 
 Crew::Crew(GroupOptions options, Proxy proxy, Interrupt interrupt)

@@ -57,11 +57,7 @@ Group::Impl::Impl(std::shared_ptr<Crew> crew, Identity identity)
 Group::Impl::~Impl() { close(); }
 
 Result<void> Group::Impl::usable() const {
-  if (inherited())
-    return fail(
-        Errc::forked,
-        fmt::format("group '{}' was inherited through fork; a child process joins by itself",
-                    identity_.name));
+  if (inherited()) return fail(inherited_error(identity_.name));
   if (closed_.load(std::memory_order_relaxed)) return fail(closed_error());
   return {};
 }

@@ -10,7 +10,8 @@ namespace muster::comm {
 /// A collective, or a send or receive, that was started. Its buffers must stay until it is over.
 ///
 /// It goes on while anybody waits for something of the same group, and in the background. The
-/// destructor cancels a call that is not over. Movable; `cancel` may be called from any thread, the
+/// destructor cancels a call that is not over; not in a child process, where `wait` and `test` fail
+/// with `Errc::forked`. Movable; `cancel` may be called from any thread, the
 /// rest from one at a time.
 class Handle {
  public:

@@ -42,6 +42,7 @@ class NetworkPlane::Pending : public Handle::State {
   }
 
   Result<void> wait(Timeout timeout) override {
+    if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
     const TimePoint deadline = timeout ? now() + *timeout : TimePoint::max();
     TimePoint ask_at = now() + kAskEvery;
     const auto& interrupted = plane_->crew_->options().interrupted;
@@ -63,6 +64,7 @@ class NetworkPlane::Pending : public Handle::State {
   }
 
   Result<bool> test() override {
+    if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
     Crew::Lock lock(plane_->crew_->mutex());
     if (!over_) static_cast<void>(plane_->crew_->wait(lock, now()));
     plane_->progress();
@@ -109,6 +111,7 @@ class NetworkPlane::Collective final : public Pending {
   }
 
   void cancel() override {
+    if (plane_->inherited()) return;
     const auto lock = plane_->crew_->lock_unless_inside();
     if (!over_) plane_->options_.broke(given_up());
   }
@@ -181,6 +184,7 @@ class NetworkPlane::Transfer final : public Pending {
         receives_(receives) {}
 
   void cancel() override {
+    if (plane_->inherited()) return;
     const auto lock = plane_->crew_->lock_unless_inside();
     if (!over_) look();
     if (!over_) give_up(given_up());

@@ -434,6 +434,7 @@ void SharedPlane::doze(TimePoint until) {
 }
 
 Result<void> SharedPlane::Pending::wait(Timeout timeout) {
+  if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
   Patience patience(more_ranks_than_cores(*plane_->segment_));
   const TimePoint deadline = timeout ? steady_now() + *timeout : TimePoint::max();
   TimePoint ask_at = steady_now() + kAskEvery;
@@ -459,6 +460,7 @@ Result<void> SharedPlane::Pending::wait(Timeout timeout) {
 }
 
 Result<bool> SharedPlane::Pending::test() {
+  if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
   if (!over()) plane_->progress();
   if (!over()) return false;
   if (!result_) return fail(result_.error());
@@ -466,7 +468,7 @@ Result<bool> SharedPlane::Pending::test() {
 }
 
 void SharedPlane::Pending::cancel() {
-  if (over() || plane_->fork_generation_ != fork_generation()) return;
+  if (over() || plane_->inherited()) return;
   plane_->break_for_all({Break::cancelled, plane_->segment_->rank(), plane_->segment_->rank()});
   // By its own reduction function: what calls that goes on to the next wait, and no further.
   if (lane_.owner.held_here() && operation_) operation_->set_failed();

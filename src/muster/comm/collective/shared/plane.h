@@ -187,6 +187,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
       finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   [[nodiscard]] Error describe(Verdict verdict) const;
+  [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
 
   std::shared_ptr<Segment> segment_;
   Options options_;
