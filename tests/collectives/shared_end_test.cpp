@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "muster/base/utf8.h"
 #include "muster/comm/errc.h"
 #include "tests/collectives/planes.h"
 #include "tests/support/child.h"
@@ -211,6 +212,20 @@ TEST_F(SharedEnd, ATimeoutNamesTheRankThatHasNotReadWhatIsLent) {
   ASSERT_FALSE(given);
   EXPECT_NE(given.error().message().find("it waits for rank 1"), std::string::npos)
       << given.error().message();
+}
+
+TEST_F(SharedEnd, LongWordsAreCutBetweenCharacters) {
+  for (const std::string start : {"", "x"}) {
+    const FileDescriptor file = segment_for(2);
+    first_ = plane_of(file.get(), 0, 2);
+    second_ = plane_of(file.get(), 1, 2);
+    std::string words = start;
+    while (words.size() <= kReportBytes) words += "\xc3\xa9";
+    first_->end_with(Error(make_error_code(Errc::cancelled), words));
+    const std::string told = second_->error().message();
+    EXPECT_TRUE(is_utf8(told)) << told;
+    EXPECT_GE(told.size(), kReportBytes - 1);
+  }
 }
 
 TEST_F(SharedEnd, ATimeoutNamesTheRankThatTakesTheRoom) {

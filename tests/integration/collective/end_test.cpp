@@ -59,6 +59,15 @@ const Cause kCauses[] = {
        static_cast<void>(group.allreduce(values, collective::Reduction::of(function),
                                          {.tag = tag, .timeout = kSoon}));
      }},
+    {"a function that failed with words that are no text", Errc::function_failed,
+     [](Group& group, int tag) {
+       const auto function = [&](std::byte*, const std::byte*, std::size_t) {
+         if (group.rank() == 1) throw std::runtime_error("half of a letter: \xc3");
+       };
+       std::vector<double> values(20'000);
+       static_cast<void>(group.allreduce(values, collective::Reduction::of(function),
+                                         {.tag = tag, .timeout = kSoon}));
+     }},
 };
 
 Result<void> outcome(Result<Handle> started) {

@@ -114,7 +114,9 @@ void Crew::remove(std::uint64_t group) {
 // ---- Messages
 
 void Crew::send(const std::string& member, const nlohmann::json& control) {
-  outbox_.post(member, control.dump());
+  // Words that a program gave may be no text.
+  using ErrorHandler = nlohmann::json::error_handler_t;
+  outbox_.post(member, control.dump(-1, ' ', false, ErrorHandler::replace));
 }
 
 Outbox::Attempt Crew::try_send(const std::string& member, const std::string& control) {
