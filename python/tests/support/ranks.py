@@ -128,6 +128,20 @@ def closed_by_a_signal(group):
     return error_of(lambda: group.allreduce(np.ones(3), timeout=PATIENCE))
 
 
+def patient_calls(group, seconds):
+    """Each kind of call with a long timeout; rank 1 comes later."""
+    if group.rank == 1:
+        time.sleep(0.1)
+    group.barrier(timeout=seconds)
+    group.ibarrier(timeout=seconds).wait(seconds)
+    group.agree(1, timeout=seconds)
+    with group.split(0, timeout=seconds) as part:
+        part.barrier(timeout=seconds)
+    options = {"rank": group.rank, "join_timeout": seconds, "lease": seconds}
+    with Group.join(f"{group.name}.patient", group.size, **options) as patient:
+        return float(patient.allreduce(np.ones(1), timeout=seconds)[0])
+
+
 def dropped_by_a_function(group, own):
     """The reduction function of rank 0 lets go of the handle of its own call, or of the next."""
     handles = []

@@ -47,7 +47,7 @@ ProxyOptions proxy_options(const GroupOptions& options) {
   proxy.store = options.store;
   proxy.join_timeout = options.join_timeout;
   // The rest is for making sure.
-  proxy.lease = std::max<Duration>(options.lease * 4 / 5, std::chrono::milliseconds(50));
+  proxy.lease = std::max<Duration>(options.lease / 5 * 4, std::chrono::milliseconds(50));
   proxy.send_timeout = Duration::zero();  // who sends must go on receiving meanwhile
   proxy.interrupted = options.interrupted;
   proxy.security = options.security;

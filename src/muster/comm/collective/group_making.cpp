@@ -21,7 +21,7 @@ namespace {
 TimePoint now() { return std::chrono::steady_clock::now(); }
 
 TimePoint deadline_of(Timeout timeout, Duration otherwise) {
-  return now() + timeout.value_or(otherwise);
+  return after(now(), timeout.value_or(otherwise));
 }
 
 // What ranks vote on after they have made a smaller group.

@@ -35,15 +35,13 @@ std::pair<std::uint64_t, std::uint64_t> words(const Signature& signature) {
 class NetworkPlane::Pending : public Handle::State {
  public:
   Pending(std::shared_ptr<NetworkPlane> plane, Timeout timeout)
-      : plane_(std::move(plane)),
-        timeout_(timeout),
-        due_(timeout ? now() + *timeout : TimePoint::max()) {
+      : plane_(std::move(plane)), timeout_(timeout), due_(after_or_never(now(), timeout)) {
     plane_->next_due_ = std::min(plane_->next_due_, due_);
   }
 
   Result<void> wait(Timeout timeout) override {
     if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
-    const TimePoint deadline = timeout ? now() + *timeout : TimePoint::max();
+    const TimePoint deadline = after_or_never(now(), timeout);
     TimePoint ask_at = now() + kAskEvery;
     const auto& interrupted = plane_->crew_->options().interrupted;
     Crew::Lock lock(plane_->crew_->mutex());

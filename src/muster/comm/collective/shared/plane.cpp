@@ -79,7 +79,7 @@ class SharedPlane::Pending final : public Handle::State {
         lane_(lane),
         call_(std::move(call)),
         timeout_(timeout),
-        due_(timeout ? steady_now() + *timeout : TimePoint::max()) {}
+        due_(after_or_never(steady_now(), timeout)) {}
 
   Result<void> wait(Timeout timeout) override;
   Result<bool> test() override;
@@ -232,7 +232,7 @@ Result<void> SharedPlane::wait_on(Lane& lane, Operation& operation, Timeout time
   crowded_.store(crowded, std::memory_order_relaxed);
   Patience patience(crowded);
   TimePoint time = steady_now();
-  const TimePoint deadline = timeout ? time + *timeout : TimePoint::max();
+  const TimePoint deadline = after_or_never(time, timeout);
   TimePoint ask_at = time + kAskEvery;
   std::uint64_t moves = operation.moves();
   while (true) {
@@ -436,7 +436,7 @@ void SharedPlane::doze(TimePoint until) {
 Result<void> SharedPlane::Pending::wait(Timeout timeout) {
   if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
   Patience patience(more_ranks_than_cores(*plane_->segment_));
-  const TimePoint deadline = timeout ? steady_now() + *timeout : TimePoint::max();
+  const TimePoint deadline = after_or_never(steady_now(), timeout);
   TimePoint ask_at = steady_now() + kAskEvery;
   const auto look = [&] {
     if (over()) return true;
