@@ -62,6 +62,17 @@ const Cause kCauses[] = {
        static_cast<void>(group.allreduce(values, collective::Reduction::of(function),
                                          {.tag = tag, .timeout = kSoon}));
      }},
+    {"a call that needs more memory than there is", Errc::internal,
+     [](Group& group, int tag) {
+       if (group.rank() != 1) return;
+       // What it works on is not touched: there is no room beside it.
+       static std::int64_t item = 0;
+       const std::span<std::int64_t> all(&item, std::size_t{1} << 57);
+       const auto call = [&](int at) { return group.iallreduce(all, {}, {.tag = at}); };
+       // In memory such a call needs no room of its own.
+       auto started = call(group.plane() == Plane::shared ? kTagWithoutChannel : tag);
+       EXPECT_FALSE(started && started->wait(kSoon));
+     }},
     {"a function that failed with words that are no text", Errc::function_failed,
      [](Group& group, int tag) {
        const auto function = [&](std::byte*, const std::byte*, std::size_t) {

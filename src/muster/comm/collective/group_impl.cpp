@@ -23,7 +23,8 @@ constexpr int kTags = 256;
 
 // Whether all ranks fail with the error of the one that broke the group.
 bool concerns_all(const std::error_code& code) {
-  return code == Errc::mismatch || code == Errc::cancelled || code == Errc::function_failed;
+  return code == Errc::mismatch || code == Errc::cancelled || code == Errc::function_failed ||
+         code == Errc::internal;
 }
 
 void put(json& control, const collective::Decision& decision) {

@@ -116,13 +116,6 @@ class NetworkPlane::Collective final : public Pending {
   [[nodiscard]] std::string text() const override { return describe(signature_); }
 
   [[nodiscard]] Result<bool> advance() {
-    if (!runner_) {
-      if (const auto& at_step = plane_->crew_->options().at_step) at_step();
-      const Place place{plane_->options_.rank, plane_->size(), plane_->options_.hosts};
-      runner_.emplace(plane_->wire_, call_, make_schedule(plane_->table_, call_, place), slot_,
-                      signature_.earlier);
-      began_ = now();
-    }
     runs_ = true;
     auto over = plane_->crew_->call_out([&] { return advance_runner(); });
     runs_ = false;
@@ -148,12 +141,24 @@ class NetworkPlane::Collective final : public Pending {
  private:
   [[nodiscard]] Result<bool> advance_runner() {
     try {
+      if (!runner_) begin();
       return runner_->advance();
     } catch (const ReductionFailed& problem) {
       return fail(Errc::function_failed,
                   fmt::format("the reduction function of rank {} of group '{}' failed: {}",
                               plane_->options_.rank, plane_->options_.group, problem.what()));
+    } catch (const std::exception& problem) {  // out of memory
+      return fail(Errc::internal,
+                  fmt::format("rank {} of group '{}' cannot go on: {}", plane_->options_.rank,
+                              plane_->options_.group, problem.what()));
     }
+  }
+  void begin() {
+    if (const auto& at_step = plane_->crew_->options().at_step) at_step();
+    const Place place{plane_->options_.rank, plane_->size(), plane_->options_.hosts};
+    runner_.emplace(plane_->wire_, call_, make_schedule(plane_->table_, call_, place), slot_,
+                    signature_.earlier);
+    began_ = now();
   }
   [[nodiscard]] Error given_up() const {
     return {make_error_code(Errc::cancelled),

@@ -320,6 +320,15 @@ Result<std::shared_ptr<Handle::State>> SharedPlane::start(Call call, int tag, Ti
   return std::shared_ptr<Handle::State>(std::move(pending));
 }
 
+Operation* SharedPlane::make_operation_of(Pending& pending) {
+  try {
+    return &pending.operation();
+  } catch (const std::exception& problem) {  // out of memory
+    end_by(Break::failed, problem.what());
+    return nullptr;
+  }
+}
+
 void SharedPlane::advance(Lane& lane) {
   while (true) {
     std::shared_ptr<Pending> first;
@@ -330,7 +339,9 @@ void SharedPlane::advance(Lane& lane) {
     }
     // Looked at with the lane held: who closed the group had it before, and reads nothing any more.
     if (closed_.load(std::memory_order_relaxed)) return fail_all(lane, error());
-    Operation& operation = first->operation();
+    Operation* const made = make_operation_of(*first);
+    if (made == nullptr) return fail_all(lane, error());
+    Operation& operation = *made;
     lane.carries_first = true;
     const Progress progress = carry_on(operation);
     lane.carries_first = false;

@@ -148,6 +148,9 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   /// The operation is given up because this rank closes the group. What others read of its memory
   /// is of no use from now on.
   void abandon(const Operation& operation);
+  /// With the lane held, which carries it out. Null when it cannot be made: then the group has
+  /// ended.
+  [[nodiscard]] Operation* make_operation_of(Pending& pending);
   void advance(Lane& lane);
   /// What is done now and then for the first call in the queue.
   void look_around(Lane& lane);
