@@ -66,16 +66,7 @@ class SplitAllreduce final : public Operation {
     return Progress::over;
   }
 
-  Progress compare() override {
-    for (int rank = 0; rank < task_.ranks; ++rank) {
-      if (rank == task_.rank ||
-          task_.channel.look(rank, task_.first, task_.signature) != Channel::Look::differs)
-        continue;
-      other_ = rank;
-      return Progress::differs;
-    }
-    return Progress::waiting;
-  }
+  Progress compare() override { return compare_with(task_); }
 
  private:
   static constexpr std::size_t kChunksAhead = kAhead / 2;
