@@ -63,10 +63,13 @@ std::string overdue(const Signature& signature, Duration timeout) {
                      std::chrono::duration<double>(timeout).count());
 }
 
-std::string overdue(const Operation& operation, Duration timeout) {
+std::string waits_for(const Operation& operation) {
   const int rank = operation.waits_for();
-  return overdue(operation.signature(), timeout) +
-         (rank < 0 ? "" : fmt::format(": it waits for rank {}", rank));
+  return rank < 0 ? "" : fmt::format(": it waits for rank {}", rank);
+}
+
+std::string overdue(const Operation& operation, Duration timeout) {
+  return overdue(operation.signature(), timeout) + waits_for(operation);
 }
 
 }  // namespace
@@ -104,6 +107,11 @@ class SharedPlane::Pending final : public Handle::State {
     over_.store(true, std::memory_order_release);
   }
 
+  /// As far as nobody else carries it on at the moment.
+  [[nodiscard]] std::string whom_it_waits_for() const {
+    const Holding held(*plane_, lane_);
+    return held && operation_ ? waits_for(*operation_) : "";
+  }
   [[nodiscard]] bool over() const { return over_.load(std::memory_order_acquire); }
   [[nodiscard]] const Call& call() const { return call_; }
   [[nodiscard]] TimePoint due() const { return due_; }
@@ -459,10 +467,13 @@ Result<void> SharedPlane::Pending::wait(Timeout timeout) {
     if (goes_on && !patience.looks_around()) continue;
     plane_->progress();
     const TimePoint time = steady_now();
-    if (time >= deadline) return fail(Errc::timeout, overdue(signature(call_), *timeout));
+    if (time >= deadline)
+      return fail(Errc::timeout, overdue(signature(call_), *timeout) + whom_it_waits_for());
     if (plane_->options_.interrupted && time >= ask_at) {
       if (plane_->options_.interrupted())
-        return fail(Errc::interrupted, "the program asked to stop waiting");
+        return fail(Errc::interrupted,
+                    fmt::format("{} was interrupted{}", collective::describe(signature(call_)),
+                                whom_it_waits_for()));
       ask_at = steady_now() + kAskEvery;
     }
     if (!goes_on) plane_->sleep(look, std::min(deadline, time + kLongestSleep));
