@@ -99,7 +99,9 @@ class Maker {
     if (!is_reducing(call_.operation)) return;
     const nb::object& given = arguments_.reduction;
     if (PyCallable_Check(given.ptr()) != 0) {
-      call_.reduction = python_reduction(given, call_.element, arguments_.commutative, made_.user);
+      call_.reduction =
+          python_reduction(given, call_.element, arguments_.commutative,
+                           nb::make_tuple(arguments_.input, arguments_.output), made_.user);
       return;
     }
     if (!nb::isinstance<nb::str>(given))

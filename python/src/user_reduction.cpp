@@ -21,10 +21,12 @@ class Release final : public Chore {
  public:
   void run() override {
     function.reset();
+    arrays.reset();
     dtype.reset();
     raised.reset();
   }
   nb::object function;
+  nb::object arrays;
   nb::object dtype;
   std::optional<nb::python_error> raised;
   std::string text;  // of what was raised
@@ -42,9 +44,10 @@ std::string one_line(const nb::python_error& error) {
 
 class PythonFunction final : public RaisedInReduction {
  public:
-  PythonFunction(nb::handle function, Element element)
+  PythonFunction(nb::handle function, Element element, nb::object arrays)
       : held_(std::make_unique<Release>()), element_(element) {
     held_->function = nb::borrow(function);
+    held_->arrays = std::move(arrays);
     held_->dtype = dtype_of(element);
   }
   PythonFunction(const PythonFunction&) = delete;
@@ -108,8 +111,9 @@ class PythonFunction final : public RaisedInReduction {
 }  // namespace
 
 comm::collective::Reduction python_reduction(nb::handle function, Element element, bool commutative,
+                                             nb::object arrays,
                                              std::shared_ptr<RaisedInReduction>& raised) {
-  auto held = std::make_shared<PythonFunction>(function, element);
+  auto held = std::make_shared<PythonFunction>(function, element, std::move(arrays));
   raised = held;
   return comm::collective::Reduction::of(
       [held](std::byte* into, const std::byte* from, std::size_t count) {

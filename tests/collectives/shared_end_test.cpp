@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "muster/base/utf8.h"
 #include "muster/comm/errc.h"
 #include "tests/collectives/planes.h"
 #include "tests/collectives/two_ranks.h"
@@ -170,6 +171,20 @@ TEST_F(SharedEnd, ATimeoutNamesTheRankThatHasNotReadWhatIsLent) {
       << given.error().message();
 }
 
+TEST_F(SharedEnd, LongWordsAreCutBetweenCharacters) {
+  for (const std::string start : {"", "x"}) {
+    const FileDescriptor file = segment_for(2);
+    first_ = plane_of(file.get(), 0, 2);
+    second_ = plane_of(file.get(), 1, 2);
+    std::string words = start;
+    while (words.size() <= kReportBytes) words += "\xc3\xa9";
+    first_->end_with(Error(make_error_code(Errc::cancelled), words));
+    const std::string told = second_->error().message();
+    EXPECT_TRUE(is_utf8(told)) << told;
+    EXPECT_GE(told.size(), kReportBytes - 1);
+  }
+}
+
 TEST_F(SharedEnd, ATimeoutNamesTheRankThatTakesTheRoom) {
   make(false);
   std::byte item{1};
@@ -178,6 +193,37 @@ TEST_F(SharedEnd, ATimeoutNamesTheRankThatTakesTheRoom) {
     given = first_->run(call_of(Operation::broadcast, 1, &item, &item), 0, milliseconds(20));
   ASSERT_FALSE(given);
   EXPECT_NE(given.error().message().find("it waits for rank 1"), std::string::npos)
+      << given.error().message();
+}
+
+TEST_F(SharedEnd, WhoWaitsForAHandleIsToldWhomItWaitsFor) {
+  make(false);
+  std::byte item{1};
+  const auto started = first_->start(call_of(Operation::allreduce, 1, &item, &item), 0);
+  ASSERT_TRUE(started);
+  const auto given = (*started)->wait(milliseconds(20));
+  ASSERT_FALSE(given);
+  EXPECT_NE(given.error().message().find("it waits for rank 1"), std::string::npos)
+      << given.error().message();
+}
+
+// The last rank takes nothing that the first one broadcasts, until that has no room for more.
+TEST_F(SharedEnd, ATimeoutOfASplitAllreduceNamesTheRankThatTakesTheRoom) {
+  const FileDescriptor file = segment_for(3);
+  const auto root = plane_of(file.get(), 0, 3);
+  const auto second = plane_of(file.get(), 1, 3);
+  const auto third = plane_of(file.get(), 2, 3);
+  Bytes block(kStepBytes);
+  Bytes sum(kStepBytes);
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    const Call call = call_of(Operation::broadcast, kStepBytes, block.data(), block.data());
+    ASSERT_TRUE(root->run(call, 0, seconds(30)));
+    ASSERT_TRUE(second->run(call, 0, seconds(30)));
+  }
+  const auto given = root->run(call_of(Operation::allreduce, kStepBytes, block.data(), sum.data()),
+                               0, milliseconds(20));
+  ASSERT_FALSE(given);
+  EXPECT_NE(given.error().message().find("it waits for rank 2"), std::string::npos)
       << given.error().message();
 }
 

@@ -94,6 +94,12 @@ def test_survivors_go_on_after_a_rank_was_killed(run_ranks, plane):
         assert got["before"] == 3
 
 
+@pytest.mark.parametrize("seconds", [1e30, float("inf")])
+@pytest.mark.parametrize("plane", PLANES)
+def test_a_timeout_may_be_for_ever(run_ranks, plane, seconds):
+    assert run_ranks(ranks.patient_calls, 2, seconds, plane=plane) == {0: 2.0, 1: 2.0}
+
+
 def test_without_a_launcher_there_is_a_group_of_one():
     with Group.from_environment() as group:
         assert (group.rank, group.size) == (0, 1)

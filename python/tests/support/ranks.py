@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -109,13 +110,67 @@ def failing_function(group, items):
         return f"{type(error).__name__}: {error}"
 
 
-def different_shapes(group):
-    """Rank 1 calls with another shape; returns what each rank was told."""
+def error_of(call):
+    """What a call raises."""
     try:
-        group.allreduce(np.zeros(5 if group.rank == 1 else 4, np.float32), timeout=PATIENCE)
+        call()
         return "nothing"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
+
+
+def closed_by_a_signal(group):
+    """A signal handler of rank 0 closes the group while a call waits."""
+    if group.rank == 1:
+        return error_of(lambda: group.recv(np.empty(1), 0, timeout=PATIENCE))
+    signal.signal(signal.SIGALRM, lambda *_: group.close())
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    return error_of(lambda: group.allreduce(np.ones(3), timeout=PATIENCE))
+
+
+def patient_calls(group, seconds):
+    """Each kind of call with a long timeout; rank 1 comes later."""
+    if group.rank == 1:
+        time.sleep(0.1)
+    group.barrier(timeout=seconds)
+    group.ibarrier(timeout=seconds).wait(seconds)
+    group.agree(1, timeout=seconds)
+    with group.split(0, timeout=seconds) as part:
+        part.barrier(timeout=seconds)
+    options = {"rank": group.rank, "join_timeout": seconds, "lease": seconds}
+    with Group.join(f"{group.name}.patient", group.size, **options) as patient:
+        return float(patient.allreduce(np.ones(1), timeout=seconds)[0])
+
+
+def dropped_by_a_function(group, own):
+    """The reduction function of rank 0 lets go of the handle of its own call, or of the next."""
+    handles = []
+
+    def add(a, b):
+        del handles[0 if own else 1 :]
+        gc.collect()
+        return a + b
+
+    def take_part():
+        group.allreduce(np.ones(100_000), op=add, timeout=PATIENCE)
+        group.barrier(timeout=PATIENCE)
+
+    if group.rank == 0:
+        handles.append(group.iallreduce(np.ones(100_000), op=add))
+        handles.append(group.ibarrier())
+        group.send(np.ones(1), 1, timeout=PATIENCE)
+        told = error_of(lambda: group.recv(np.empty(1), 1, timeout=PATIENCE))
+    else:
+        group.recv(np.empty(1), 0, timeout=PATIENCE)
+        told = error_of(take_part)
+    group.agree(1, timeout=PATIENCE)  # nobody leaves before all were told
+    return told
+
+
+def different_shapes(group):
+    """Rank 1 calls with another shape; returns what each rank was told."""
+    items = 5 if group.rank == 1 else 4
+    return error_of(lambda: group.allreduce(np.zeros(items, np.float32), timeout=PATIENCE))
 
 
 def lose_a_rank(group, victim):

@@ -28,6 +28,17 @@ class SteadyClock final : public Clock {
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
 };
 
+/// So much later; the end of all time where that does not fit, as for `Duration::max()`.
+[[nodiscard]] constexpr TimePoint after(TimePoint from, Duration time) {
+  const bool fits = from <= TimePoint() || time <= TimePoint::max() - from;
+  return fits ? from + time : TimePoint::max();
+}
+
+/// When a wait that begins then is over; without a timeout, never.
+[[nodiscard]] constexpr TimePoint after_or_never(TimePoint from, std::optional<Duration> timeout) {
+  return timeout ? after(from, *timeout) : TimePoint::max();
+}
+
 /// The earlier of two deadlines.
 [[nodiscard]] inline Deadline earlier(Deadline a, Deadline b) {
   const TimePoint never = TimePoint::max();

@@ -1,5 +1,8 @@
+#include <atomic>
 #include <functional>
+#include <optional>
 #include <stdexcept>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -56,6 +59,26 @@ const Cause kCauses[] = {
        };
        std::vector<double> values(20'000);
        // Another rank may be done with its part before.
+       static_cast<void>(group.allreduce(values, collective::Reduction::of(function),
+                                         {.tag = tag, .timeout = kSoon}));
+     }},
+    {"a call that needs more memory than there is", Errc::internal,
+     [](Group& group, int tag) {
+       if (group.rank() != 1) return;
+       // What it works on is not touched: there is no room beside it.
+       static std::int64_t item = 0;
+       const std::span<std::int64_t> all(&item, std::size_t{1} << 57);
+       const auto call = [&](int at) { return group.iallreduce(all, {}, {.tag = at}); };
+       // In memory such a call needs no room of its own.
+       auto started = call(group.plane() == Plane::shared ? kTagWithoutChannel : tag);
+       EXPECT_FALSE(started && started->wait(kSoon));
+     }},
+    {"a function that failed with words that are no text", Errc::function_failed,
+     [](Group& group, int tag) {
+       const auto function = [&](std::byte*, const std::byte*, std::size_t) {
+         if (group.rank() == 1) throw std::runtime_error("half of a letter: \xc3");
+       };
+       std::vector<double> values(20'000);
        static_cast<void>(group.allreduce(values, collective::Reduction::of(function),
                                          {.tag = tag, .timeout = kSoon}));
      }},
@@ -135,6 +158,73 @@ TEST_P(EndOn, ARankThatGrowsIsToldThatTheOthersDisagree) {
     ASSERT_FALSE(result);
     EXPECT_TRUE(result.error().is(Errc::mismatch)) << result.error().message();
     EXPECT_LT(std::chrono::steady_clock::now() - started, kSoon / 2);
+    require(group.agree(1, kSoon));
+  });
+}
+
+/// Does something in one thread at a certain step of this rank.
+class AtStep {
+ public:
+  [[nodiscard]] std::function<void()> hook() {
+    return [this] {
+      if (std::this_thread::get_id() == thread_ && ++steps_ == at_) then_();
+    };
+  }
+  /// How many steps a call of this thread has.
+  template <class Call>
+  int count(Call call) {
+    steps_ = at_ = 0;
+    thread_ = std::this_thread::get_id();
+    call();
+    thread_ = std::thread::id();
+    return steps_;
+  }
+  /// Next time, at this one.
+  template <class Call>
+  void interpose(int at, std::function<void()> then, Call call) {
+    then_ = std::move(then);
+    steps_ = 0;
+    at_ = at;
+    thread_ = std::this_thread::get_id();
+    call();
+    thread_ = std::thread::id();
+  }
+
+ private:
+  std::atomic<std::thread::id> thread_{};
+  int steps_ = 0;
+  int at_ = 0;
+  std::function<void()> then_;
+};
+
+TEST(End, AGroupThatHasEndedWhileItWasMadeIsOfNoUse) {
+  constexpr Duration kShort = std::chrono::milliseconds(300);
+  const Meeting meeting;
+  AtStep last;
+  as_threads(2, [&](int rank) {
+    GroupOptions given = meeting.options(2, rank);
+    given.plane = Plane::shared;
+    if (rank == 1) given.at_step = last.hook();
+    Group group = join_or_throw(std::move(given));
+    std::vector<int> data(1);
+    if (rank == 0) {
+      require(group.split(0, 0, {.timeout = kSoon}));
+      EXPECT_FALSE(group.split(0, 0, {.timeout = kShort})) << "rank 1 does not come to the end";
+      require(group.send(1, data, {.timeout = kSoon}));
+      return require(group.agree(1, kSoon));
+    }
+    std::optional<Group> made;
+    const int steps = last.count([&] { made = group.split(0, 0, {.timeout = kSoon}).value(); });
+    last.interpose(
+        steps, [&] { require(group.recv(0, data, {.timeout = kSoon})); },
+        [&] {
+          auto part = group.split(0, 0, {.timeout = kSoon});
+          ASSERT_TRUE(part) << part.error().message();
+          const auto result = part->barrier({.timeout = kSoon});
+          ASSERT_FALSE(result);
+          EXPECT_TRUE(result.error().is(Errc::cancelled)) << result.error().message();
+          EXPECT_THAT(result.error().message(), HasSubstr("rank 0 could not make"));
+        });
     require(group.agree(1, kSoon));
   });
 }

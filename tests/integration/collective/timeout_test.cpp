@@ -157,6 +157,28 @@ TEST_P(TimeoutOn, OfACallThatIsOverDoesNothing) {
   });
 }
 
+TEST_P(TimeoutOn, MayBeForEver) {
+  constexpr Duration kForEver = Duration::max();
+  as_threads(2, [&](int rank) {
+    GroupOptions patient = options(2, rank);
+    patient.join_timeout = patient.lease = kForEver;
+    Group group = join_or_throw(std::move(patient));
+    // The other one comes later, mostly.
+    if (rank == 1) std::this_thread::sleep_for(kShort);
+    for (const int tag : {0, kTagWithoutChannel}) {
+      require(group.barrier({.tag = tag, .timeout = kForEver}));
+      auto handle = group.ibarrier({.tag = tag, .timeout = kForEver});
+      require(handle);
+      require(handle->wait(kForEver));
+    }
+    std::vector<int> data(4);
+    if (rank == 1) require(group.send(0, data, {.timeout = kForEver}));
+    if (rank == 0) require(group.recv(1, data, {.timeout = kForEver}));
+    require(group.agree(1, kForEver));
+    require(group.split(0, 0, {.timeout = kForEver}));
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Planes, TimeoutOn, kEveryPlane, testing::PrintToStringParamName());
 
 }  // namespace

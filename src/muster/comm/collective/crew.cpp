@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "muster/base/fork_guard.h"
 #include "muster/base/log.h"
 #include "muster/base/random.h"
 #include "muster/comm/collective/shared/plane.h"
@@ -50,7 +51,7 @@ ProxyOptions proxy_options(const GroupOptions& options) {
   proxy.store = options.store;
   proxy.join_timeout = options.join_timeout;
   // The rest is for making sure.
-  proxy.lease = std::max<Duration>(options.lease * 4 / 5, std::chrono::milliseconds(50));
+  proxy.lease = std::max<Duration>(options.lease / 5 * 4, std::chrono::milliseconds(50));
   proxy.send_timeout = Duration::zero();  // who sends must go on receiving meanwhile
   proxy.interrupted = options.interrupted;
   proxy.security = options.security;
@@ -71,7 +72,12 @@ Result<std::shared_ptr<Crew>> Crew::join(const GroupOptions& options) {
                 fmt::format("{}; do all ranks of group '{}' expect a size of {}?",
                             proxy.error().message(), options.name, options.size));
   }
-  return std::shared_ptr<Crew>(new Crew(options, *std::move(proxy), *std::move(interrupt)));
+  // In a child process its thread does not exist: there the crew is let go of as it is.
+  return std::shared_ptr<Crew>(new Crew(options, *std::move(proxy), *std::move(interrupt)),
+                               [made_in = fork_generation()](Crew* crew) {
+                                 if (made_in == fork_generation())
+                                   std::default_delete<Crew>()(crew);
+                               });
 }
 
 Crew::Crew(GroupOptions options, Proxy proxy, Interrupt interrupt)
@@ -112,7 +118,9 @@ void Crew::remove(std::uint64_t group) {
 // ---- Messages
 
 void Crew::send(const std::string& member, const nlohmann::json& control) {
-  outbox_.post(member, control.dump());
+  // Words that a program gave may be no text.
+  using ErrorHandler = nlohmann::json::error_handler_t;
+  outbox_.post(member, control.dump(-1, ' ', false, ErrorHandler::replace));
 }
 
 Outbox::Attempt Crew::try_send(const std::string& member, const std::string& control) {
@@ -345,7 +353,9 @@ bool Crew::progress() {
   Lock lock(mutex_);
   if (!receiving_) take_messages(lock, Duration::zero());
   bool busy = false;
-  for (CrewSink* const sink : sinks()) busy = sink->progress() || busy;
+  // What a group carries on may close another.
+  for (const auto& [group, sink] : std::map(sinks_))
+    if (sinks_.contains(group)) busy = sink->progress() || busy;
   if (busy && !receiving_) take_messages(lock, std::chrono::milliseconds(1));
   return busy;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -68,6 +69,19 @@ class Crew {
   /// By MUSTER_COLLECTIVES as it was when the crew was joined.
   [[nodiscard]] const Result<ChoiceTable>& table() const { return table_; }
   [[nodiscard]] std::mutex& mutex() { return mutex_; }
+  /// For what the program may do from inside a function that is called with the lock held: the
+  /// lock, or nothing where this thread has it.
+  [[nodiscard]] Lock lock_unless_inside() {
+    return inside_ == std::this_thread::get_id() ? Lock() : Lock(mutex_);
+  }
+  /// With the lock held: calls what may call such a function.
+  template <class Work>
+  auto call_out(Work work) {
+    inside_ = std::this_thread::get_id();
+    auto result = work();
+    inside_ = std::thread::id();
+    return result;
+  }
 
   // With the lock held:
 
@@ -142,6 +156,7 @@ class Crew {
   Result<ChoiceTable> table_;
   std::string self_;
   std::mutex mutex_;
+  std::atomic<std::thread::id> inside_{};  // who calls a function of the program
   std::condition_variable changed_;
   Proxy proxy_;
   bool receiving_ = false;

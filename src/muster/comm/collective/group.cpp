@@ -53,7 +53,7 @@ Group::~Group() {
 
 Result<Group> Group::join(GroupOptions options) {
   check_options(options);
-  const TimePoint deadline = std::chrono::steady_clock::now() + options.join_timeout;
+  const TimePoint deadline = after(std::chrono::steady_clock::now(), options.join_timeout);
   auto crew = collective::Crew::join(options);
   if (!crew) return fail(crew.error());
   collective::FormationOptions wanted;

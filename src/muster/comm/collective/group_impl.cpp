@@ -23,7 +23,8 @@ constexpr int kTags = 256;
 
 // Whether all ranks fail with the error of the one that broke the group.
 bool concerns_all(const std::error_code& code) {
-  return code == Errc::mismatch || code == Errc::cancelled || code == Errc::function_failed;
+  return code == Errc::mismatch || code == Errc::cancelled || code == Errc::function_failed ||
+         code == Errc::internal;
 }
 
 void put(json& control, const collective::Decision& decision) {
@@ -57,11 +58,7 @@ Group::Impl::Impl(std::shared_ptr<Crew> crew, Identity identity)
 Group::Impl::~Impl() { close(); }
 
 Result<void> Group::Impl::usable() const {
-  if (inherited())
-    return fail(
-        Errc::forked,
-        fmt::format("group '{}' was inherited through fork; a child process joins by itself",
-                    identity_.name));
+  if (inherited()) return fail(inherited_error(identity_.name));
   if (closed_.load(std::memory_order_relaxed)) return fail(closed_error());
   return {};
 }
@@ -345,7 +342,7 @@ void Group::Impl::close() {
   if (inherited() || closed_.exchange(true) || !crew_) return;
   // Those who still need this rank must not wait for it, the others need not care.
   if (shared_) shared_->close();
-  const std::lock_guard lock(crew_->mutex());
+  const auto lock = crew_->lock_unless_inside();
   json farewell = {{"kind", "left"}};
   // Whoever decided may have died before all knew, and this rank cannot be asked any more.
   if (ballot_.decision()) put(farewell, *ballot_.decision());

@@ -21,7 +21,7 @@ namespace {
 TimePoint now() { return std::chrono::steady_clock::now(); }
 
 TimePoint deadline_of(Timeout timeout, Duration otherwise) {
-  return now() + timeout.value_or(otherwise);
+  return after(now(), timeout.value_or(otherwise));
 }
 
 // What ranks vote on after they have made a smaller group.
@@ -208,7 +208,9 @@ void Group::Impl::use_segment(std::shared_ptr<collective::shared::Segment> segme
   shared_ =
       std::make_shared<collective::shared::SharedPlane>(std::move(segment), std::move(options));
   crew_->add(identity_.id, *this, shared_);
-  // Who was lost meanwhile.
+  // What became of the group meanwhile: why it has ended, and who was lost.
+  if (expelled_) shared_->lose(identity_.rank);
+  if (error_ && !error_->is(Errc::rank_lost)) shared_->end_with(*error_);
   for (const int rank : ballot_.lost())
     if (!shared_->segment().has_left(rank)) shared_->lose(rank);
 }

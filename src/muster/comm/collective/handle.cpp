@@ -3,7 +3,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "muster/comm/collective/handle_state.h"
+#include "muster/comm/errc.h"
 
 namespace muster::comm {
 namespace {
@@ -36,6 +39,12 @@ Result<bool> Handle::test() {
 
 void Handle::cancel() {
   if (state_) state_->cancel();
+}
+
+Error inherited_error(const std::string& group) {
+  return {
+      make_error_code(Errc::forked),
+      fmt::format("group '{}' was inherited through fork; a child process joins by itself", group)};
 }
 
 }  // namespace muster::comm

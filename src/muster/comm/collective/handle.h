@@ -10,7 +10,8 @@ namespace muster::comm {
 /// A collective, or a send or receive, that was started. Its buffers must stay until it is over.
 ///
 /// It goes on while anybody waits for something of the same group, and in the background. The
-/// destructor cancels a call that is not over. Movable; `cancel` may be called from any thread, the
+/// destructor cancels a call that is not over; not in a child process, where `wait` and `test` fail
+/// with `Errc::forked`. Movable; `cancel` may be called from any thread, the
 /// rest from one at a time.
 class Handle {
  public:
@@ -29,7 +30,8 @@ class Handle {
   [[nodiscard]] Result<bool> test();
   /// Gives up a call that is not over: its memory is not touched after this returns. The other
   /// ranks may have done their part, so the group is of no use any more: all its calls fail, on all
-  /// ranks, until `shrink`. A receive that has no message yet is given up without harm.
+  /// ranks, until `shrink`. A receive that has no message yet is given up without harm. A reduction
+  /// function may cancel, too; its own call then goes on until it would wait.
   void cancel();
 
  private:

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "muster/base/result.h"
 #include "muster/comm/collective/handle.h"
 
@@ -17,5 +19,8 @@ class Handle::State {
   virtual Result<bool> test() = 0;
   virtual void cancel() = 0;
 };
+
+/// What everything of a group says in a child process.
+[[nodiscard]] Error inherited_error(const std::string& group);
 
 }  // namespace muster::comm

@@ -46,7 +46,7 @@ struct GroupOptions {
   /// do not both go on.
   bool minority_may_shrink = false;
   /// Asked about ten times a second by calls that wait: true ends the call with
-  /// `Errc::interrupted`.
+  /// `Errc::interrupted`. It may close groups and cancel calls.
   std::function<bool()> interrupted;
   /// For tests: called when a call begins and whenever this rank is about to tell others something,
   /// at every step of calls and of making groups; by whichever thread does it.

@@ -1,5 +1,6 @@
 #include "muster/comm/proxy/proxy.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -38,6 +39,10 @@ Result<void> check_options(const ProxyOptions& options) {
   return {};
 }
 
+// As good as for ever. The kernel probes a silent connection every 9 hours at the least, which is a
+// third of the lease; and dozens of leases together must fit a Duration.
+constexpr std::chrono::hours kLongestLease{24};
+
 }  // namespace
 
 Proxy::Proxy(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -56,6 +61,7 @@ Proxy::~Proxy() {
 
 Result<Proxy> Proxy::join(ProxyOptions options) {
   if (auto ok = check_options(options); !ok) return fail(ok.error());
+  options.lease = std::min<Duration>(options.lease, kLongestLease);
   auto impl = std::make_unique<Impl>(std::move(options));
   if (auto ok = impl->join(); !ok) return fail(ok.error());
   return Proxy(std::move(impl));

@@ -116,7 +116,7 @@ Result<void> Proxy::Impl::wait_for_minimal_peers(Lock& lock, std::string_view ty
   const auto it = options_.rejoin.minimal_peers.find(std::string(type));
   const std::size_t minimum =
       it == options_.rejoin.minimal_peers.end() ? 1 : std::max<std::size_t>(1, it->second);
-  const TimePoint until = clock_.now() + options_.rejoin.minimal_peers_timeout;
+  const TimePoint until = after(clock_.now(), options_.rejoin.minimal_peers_timeout);
   TimePoint ask_at = first_ask();
   while (router_->count(type) < minimum) {
     if (auto ok = check_open(); !ok) return ok;
@@ -151,7 +151,7 @@ Result<void> Proxy::Impl::send_prepared(Lock& lock, const Message& message, Sess
       case Router::Step::full: break;
     }
     if (until == TimePoint{}) {
-      until = clock_.now() + options_.send_timeout;
+      until = after(clock_.now(), options_.send_timeout);
       ask_at = first_ask();
     }
     if (clock_.now() >= until) {

@@ -49,7 +49,7 @@ class Proxy::Impl {
 
   [[nodiscard]] Deadline deadline(Timeout timeout) const {
     if (!timeout) return std::nullopt;
-    return clock_.now() + *timeout;
+    return after(clock_.now(), *timeout);
   }
   [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
 

@@ -45,7 +45,7 @@ Proxy::Impl::Impl(ProxyOptions options) : options_(std::move(options)) {
 }
 
 Result<void> Proxy::Impl::join() {
-  const TimePoint deadline = clock_.now() + options_.join_timeout;
+  const TimePoint deadline = after(clock_.now(), options_.join_timeout);
   store_ = options_.store;
   if (!store_) {
     auto opened =
@@ -72,7 +72,7 @@ Result<void> Proxy::Impl::join() {
                             log(LogLevel::error, "comm", "{}", ended_->message());
                             pump_->nudge();
                           }});
-  if (auto ok = registrar_->start(std::min(deadline, clock_.now() + options_.store_timeout),
+  if (auto ok = registrar_->start(std::min(deadline, after(clock_.now(), options_.store_timeout)),
                                   options_.interrupted);
       !ok)
     return fail(ok.error().within(fmt::format("join group '{}'", options_.group)));

@@ -34,14 +34,13 @@ std::pair<std::uint64_t, std::uint64_t> words(const Signature& signature) {
 class NetworkPlane::Pending : public Handle::State {
  public:
   Pending(std::shared_ptr<NetworkPlane> plane, Timeout timeout)
-      : plane_(std::move(plane)),
-        timeout_(timeout),
-        due_(timeout ? now() + *timeout : TimePoint::max()) {
+      : plane_(std::move(plane)), timeout_(timeout), due_(after_or_never(now(), timeout)) {
     plane_->next_due_ = std::min(plane_->next_due_, due_);
   }
 
   Result<void> wait(Timeout timeout) override {
-    const TimePoint deadline = timeout ? now() + *timeout : TimePoint::max();
+    if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
+    const TimePoint deadline = after_or_never(now(), timeout);
     Deadline ask_at;
     Crew::Lock lock(plane_->crew_->mutex());
     while (true) {
@@ -54,6 +53,7 @@ class NetworkPlane::Pending : public Handle::State {
   }
 
   Result<bool> test() override {
+    if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
     Crew::Lock lock(plane_->crew_->mutex());
     if (!over_) static_cast<void>(plane_->crew_->wait(lock, now()));
     plane_->progress();
@@ -110,7 +110,8 @@ class NetworkPlane::Collective final : public Pending {
   }
 
   void cancel() override {
-    const std::lock_guard lock(plane_->crew_->mutex());
+    if (plane_->inherited()) return;
+    const auto lock = plane_->crew_->lock_unless_inside();
     if (!over_) plane_->options_.broke(given_up());
   }
   [[nodiscard]] std::string text() const override { return describe(signature_); }
@@ -121,22 +122,14 @@ class NetworkPlane::Collective final : public Pending {
   }
 
   [[nodiscard]] Result<bool> advance() {
-    if (!runner_) {
-      if (const auto& at_step = plane_->crew_->options().at_step) at_step();
-      const Place place{plane_->options_.rank, plane_->size(), plane_->options_.hosts};
-      runner_.emplace(plane_->wire_, call_, make_schedule(plane_->table_, call_, place), slot_,
-                      signature_.earlier);
-      began_ = now();
-    }
-    try {
-      return runner_->advance();
-    } catch (const ReductionFailed& problem) {
-      return fail(Errc::function_failed,
-                  fmt::format("the reduction function of rank {} of group '{}' failed: {}",
-                              plane_->options_.rank, plane_->options_.group, problem.what()));
-    }
+    runs_ = true;
+    auto over = plane_->crew_->call_out([&] { return advance_runner(); });
+    runs_ = false;
+    return over;
   }
-  void stop() { runner_.reset(); }
+  void stop() {
+    if (!runs_) runner_.reset();
+  }
   void give_up(Error error) override {
     stop();
     end(fail(std::move(error)));
@@ -152,12 +145,35 @@ class NetworkPlane::Collective final : public Pending {
   }
 
  private:
+  [[nodiscard]] Result<bool> advance_runner() {
+    try {
+      if (!runner_) begin();
+      return runner_->advance();
+    } catch (const ReductionFailed& problem) {
+      return fail(Errc::function_failed,
+                  fmt::format("the reduction function of rank {} of group '{}' failed: {}",
+                              plane_->options_.rank, plane_->options_.group, problem.what()));
+    } catch (const std::exception& problem) {  // out of memory
+      return fail(Errc::internal,
+                  fmt::format("rank {} of group '{}' cannot go on: {}", plane_->options_.rank,
+                              plane_->options_.group, problem.what()));
+    }
+  }
+  void begin() {
+    if (const auto& at_step = plane_->crew_->options().at_step) at_step();
+    const Place place{plane_->options_.rank, plane_->size(), plane_->options_.hosts};
+    runner_.emplace(plane_->wire_, call_, make_schedule(plane_->table_, call_, place), slot_,
+                    signature_.earlier);
+    began_ = now();
+  }
+
   Call call_;
   Slot slot_;
   Signature signature_;
   std::optional<ScheduleRunner> runner_;  // once it is the first of its tag
   TimePoint began_;
   bool told_ = false;
+  bool runs_ = false;  // what is called now may be a function that ends the group
 };
 
 class NetworkPlane::Transfer final : public Pending {
@@ -172,7 +188,8 @@ class NetworkPlane::Transfer final : public Pending {
         receives_(receives) {}
 
   void cancel() override {
-    const std::lock_guard lock(plane_->crew_->mutex());
+    if (plane_->inherited()) return;
+    const auto lock = plane_->crew_->lock_unless_inside();
     if (!over_) look();
     if (!over_) give_up(given_up());
   }
@@ -309,6 +326,7 @@ void NetworkPlane::advance(Lane& lane) {
   while (!lane.queue.empty()) {
     const auto first = lane.queue.front();
     auto over = first->advance();
+    if (first->over()) return first->stop();  // its function ended the group
     if (over && !*over) return;
     if (!over) {
       first->stop();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "muster/base/fork_guard.h"
 #include "muster/base/result.h"
 #include "muster/comm/collective/call.h"
 #include "muster/comm/collective/choice.h"
@@ -83,6 +84,7 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
   void tell_what_is_called();
   void give_up_overdue();
   [[nodiscard]] std::uint32_t next_to_receive(int from, int tag);
+  [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
   [[nodiscard]] int size() const { return static_cast<int>(options_.members.size()); }
 
   std::shared_ptr<Crew> crew_;
@@ -105,6 +107,7 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
   std::uint64_t finished_ = 0;
   TimePoint next_due_ = TimePoint::max();  // nothing is due before
   std::optional<Error> end_;
+  std::uint64_t fork_generation_ = fork_generation();
 };
 
 }  // namespace muster::comm::collective

@@ -34,8 +34,9 @@ class SplitAllreduce final : public Operation {
   [[nodiscard]] const Signature& signature() const override { return task_.signature; }
   [[nodiscard]] std::uint64_t position() const override { return task_.first; }
   [[nodiscard]] int waits_for() const override {
+    if (given_ == collected_) return who_takes_room(first_step(given_));
     const int first = std::min(collected_ < combined_ ? seen_parts_ : task_.ranks,
-                               combined_ < given_ ? seen_chunk_ : task_.ranks);
+                               combined_ < given_ ? who_holds_up_combining() : task_.ranks);
     return first < task_.ranks ? first : -1;
   }
   [[nodiscard]] bool awaits(int rank) const override {
@@ -66,16 +67,7 @@ class SplitAllreduce final : public Operation {
     return Progress::over;
   }
 
-  Progress compare() override {
-    for (int rank = 0; rank < task_.ranks; ++rank) {
-      if (rank == task_.rank ||
-          task_.channel.look(rank, task_.first, task_.signature) != Channel::Look::differs)
-        continue;
-      other_ = rank;
-      return Progress::differs;
-    }
-    return Progress::waiting;
-  }
+  Progress compare() override { return compare_with(task_); }
 
  private:
   static constexpr std::size_t kChunksAhead = kAhead / 2;
@@ -97,6 +89,14 @@ class SplitAllreduce final : public Operation {
   }
   [[nodiscard]] std::uint64_t first_step(std::size_t chunk) const {
     return task_.first + 2 * chunk;
+  }
+
+  [[nodiscard]] int who_takes_room(std::uint64_t position) const {
+    return task_.channel.who_takes_room(position, true);
+  }
+  [[nodiscard]] int who_holds_up_combining() const {
+    const int taker = who_takes_room(first_step(combined_) + 1);
+    return taker >= 0 ? taker : seen_chunk_;
   }
 
   bool give() {

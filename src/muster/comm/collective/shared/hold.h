@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <sched.h>
+#include <thread>
 
 namespace muster::comm::collective::shared {
 
@@ -11,16 +12,23 @@ namespace muster::comm::collective::shared {
 class Hold {
  public:
   bool try_lock() {
-    return !held_.load(std::memory_order_relaxed) &&
-           !held_.exchange(true, std::memory_order_acquire);
+    std::thread::id nobody;
+    return holder_.load(std::memory_order_relaxed) == nobody &&
+           holder_.compare_exchange_strong(nobody, std::this_thread::get_id(),
+                                           std::memory_order_acquire, std::memory_order_relaxed);
   }
+  /// Not by the thread that holds it.
   void lock() {
     while (!try_lock()) ::sched_yield();
   }
-  void unlock() { held_.store(false, std::memory_order_release); }
+  void unlock() { holder_.store({}, std::memory_order_release); }
+  /// By this thread: it is inside of what it does with the lock, in a function of the program.
+  [[nodiscard]] bool held_here() const {
+    return holder_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
 
  private:
-  std::atomic<bool> held_{false};
+  std::atomic<std::thread::id> holder_{};
 };
 
 }  // namespace muster::comm::collective::shared

@@ -63,6 +63,11 @@ class Operation {
   void set_failed() { failed_ = true; }
 
  protected:
+  Progress compare_with(const Task& task) {
+    other_ = task.who_differs();
+    return other_ < 0 ? Progress::waiting : Progress::differs;
+  }
+
   int other_ = -1;
   bool news_ = false;
   bool failed_ = false;
@@ -161,17 +166,7 @@ class Stepped final : public Operation {
     news_ = true;
   }
 
-  Progress compare() override {
-    const Task& task = plan_.task;
-    for (int rank = 0; rank < task.ranks; ++rank) {
-      if (rank == task.rank ||
-          task.channel.look(rank, task.first, task.signature) != Channel::Look::differs)
-        continue;
-      other_ = rank;
-      return Progress::differs;
-    }
-    return Progress::waiting;
-  }
+  Progress compare() override { return compare_with(plan_.task); }
 
  private:
   static constexpr bool kLoans = requires(Plan& plan) { plan.loan; };

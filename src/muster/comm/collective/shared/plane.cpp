@@ -63,10 +63,13 @@ std::string overdue(const Signature& signature, Duration timeout) {
                      std::chrono::duration<double>(timeout).count());
 }
 
-std::string overdue(const Operation& operation, Duration timeout) {
+std::string waits_for(const Operation& operation) {
   const int rank = operation.waits_for();
-  return overdue(operation.signature(), timeout) +
-         (rank < 0 ? "" : fmt::format(": it waits for rank {}", rank));
+  return rank < 0 ? "" : fmt::format(": it waits for rank {}", rank);
+}
+
+std::string overdue(const Operation& operation, Duration timeout) {
+  return overdue(operation.signature(), timeout) + waits_for(operation);
 }
 
 }  // namespace
@@ -79,7 +82,7 @@ class SharedPlane::Pending final : public Handle::State {
         lane_(lane),
         call_(std::move(call)),
         timeout_(timeout),
-        due_(timeout ? steady_now() + *timeout : TimePoint::max()) {}
+        due_(after_or_never(steady_now(), timeout)) {}
 
   Result<void> wait(Timeout timeout) override;
   Result<bool> test() override;
@@ -106,14 +109,17 @@ class SharedPlane::Pending final : public Handle::State {
     over_.store(true, std::memory_order_release);
   }
 
+  /// As far as nobody else carries it on at the moment.
+  [[nodiscard]] std::string whom_it_waits_for() const {
+    const Holding held(*plane_, lane_);
+    return held && operation_ ? waits_for(*operation_) : "";
+  }
   [[nodiscard]] bool over() const { return over_.load(std::memory_order_acquire); }
   [[nodiscard]] const Call& call() const { return call_; }
   [[nodiscard]] TimePoint due() const { return due_; }
   void set_overdue() { overdue_ = true; }
 
  private:
-  [[nodiscard]] Error overdue_now(Duration timeout) const;
-
   std::shared_ptr<SharedPlane> plane_;
   Lane& lane_;  // of the plane
   Call call_;
@@ -182,10 +188,9 @@ Result<void> SharedPlane::run(const Call& call, int tag, Timeout timeout) {
     if (!found) return fail(found.error());
     lane = *found;
   }
-  if (std::unique_lock held(lane->owner, std::try_to_lock);
-      held && lane->queued.load(std::memory_order_acquire) == 0) {
+  if (Holding held(*this, *lane); held && lane->queued.load(std::memory_order_acquire) == 0) {
     auto result = run_here(*lane, call, timeout);
-    held.unlock();
+    held.let_go();
     // Calls that were started meanwhile, in other threads.
     if (lane->queued.load(std::memory_order_relaxed) > 0) [[unlikely]]
       wake_sleepers();
@@ -238,7 +243,7 @@ Result<void> SharedPlane::wait_on(Lane& lane, Operation& operation, Timeout time
   crowded_.store(crowded, std::memory_order_relaxed);
   Patience patience(crowded);
   TimePoint time = steady_now();
-  const TimePoint deadline = timeout ? time + *timeout : TimePoint::max();
+  const TimePoint deadline = after_or_never(time, timeout);
   TimePoint ask_at = time + kAskEvery;
   std::uint64_t moves = operation.moves();
   while (true) {
@@ -321,12 +326,18 @@ Result<std::shared_ptr<Handle::State>> SharedPlane::start(Call call, int tag, Ti
     pending_.fetch_add(1);
   }
   remember_due(pending->due());
-  if (lane.owner.try_lock()) {
-    const std::lock_guard held(lane.owner, std::adopt_lock);
-    advance(lane);
-  }
+  if (const Holding held(*this, lane); held) advance(lane);
   if (!pending->over() && options_.wake_background) options_.wake_background();
   return std::shared_ptr<Handle::State>(std::move(pending));
+}
+
+Operation* SharedPlane::make_operation_of(Pending& pending) {
+  try {
+    return &pending.operation();
+  } catch (const std::exception& problem) {  // out of memory
+    end_by(Break::failed, problem.what());
+    return nullptr;
+  }
 }
 
 void SharedPlane::advance(Lane& lane) {
@@ -339,8 +350,12 @@ void SharedPlane::advance(Lane& lane) {
     }
     // Looked at with the lane held: who closed the group had it before, and reads nothing any more.
     if (closed_.load(std::memory_order_relaxed)) return fail_all(lane, error());
-    Operation& operation = first->operation();
+    Operation* const made = make_operation_of(*first);
+    if (made == nullptr) return fail_all(lane, error());
+    Operation& operation = *made;
+    lane.carries_first = true;
     const Progress progress = carry_on(operation);
+    lane.carries_first = false;
     if (progress == Progress::differs) static_cast<void>(differ(operation, lane));
     if (progress != Progress::over) {
       if (broken() || closed_.load(std::memory_order_relaxed)) fail_all(lane, error());
@@ -361,12 +376,21 @@ void SharedPlane::fail_all(Lane& lane, const Error& error) {
   std::deque<std::shared_ptr<Pending>> failed;
   {
     const std::lock_guard lock(lane.mutex);
-    failed.swap(lane.queue);
-    lane.queued.store(0, std::memory_order_release);
+    const auto from = lane.queue.begin() + (lane.carries_first ? 1 : 0);
+    failed.assign(from, lane.queue.end());
+    lane.queue.erase(from, lane.queue.end());
+    lane.queued.store(lane.queue.size(), std::memory_order_release);
     pending_.fetch_sub(failed.size());
   }
   if (!failed.empty()) failed.front()->abandon();
   for (const auto& pending : failed) pending->fail_with(error);
+}
+
+void SharedPlane::fail_queue(Lane& lane) {
+  // Whoever carries on a call lets go soon: the group has ended for him, too.
+  std::unique_lock held(lane.owner, std::defer_lock);
+  if (!lane.owner.held_here()) held.lock();
+  fail_all(lane, error());
 }
 
 void SharedPlane::remember_due(TimePoint due) {
@@ -398,24 +422,31 @@ void SharedPlane::give_up_overdue() {
   if (any) break_for_all({Break::cancelled, segment_->rank(), segment_->rank()});
 }
 
+void SharedPlane::look_around(Lane& lane) {
+  std::shared_ptr<Pending> first;
+  {
+    const std::lock_guard lock(lane.mutex);
+    if (lane.queue.empty()) return;
+    first = lane.queue.front();
+  }
+  Operation& operation = first->operation();
+  lane.carries_first = true;
+  serve_readers(operation);
+  look_who_left(operation);
+  if (operation.compare() == Progress::differs) static_cast<void>(differ(operation, lane));
+  lane.carries_first = false;
+}
+
 bool SharedPlane::progress() {
   if (pending_.load() == 0) return false;
   give_up_overdue();
   for (const auto& slot : lanes_) {
     Lane* const lane = slot.load(std::memory_order_acquire);
-    if (lane == nullptr || lane->queued.load() == 0 || !lane->owner.try_lock()) continue;
-    const std::lock_guard held(lane->owner, std::adopt_lock);
-    advance(*lane);
-    std::shared_ptr<Pending> first;
-    {
-      const std::lock_guard lock(lane->mutex);
-      if (!lane->queue.empty()) first = lane->queue.front();
+    if (lane == nullptr || lane->queued.load() == 0) continue;
+    if (const Holding held(*this, *lane); held) {
+      advance(*lane);
+      look_around(*lane);
     }
-    if (!first) continue;
-    serve_readers(first->operation());
-    look_who_left(first->operation());
-    if (first->operation().compare() == Progress::differs)
-      static_cast<void>(differ(first->operation(), *lane));
   }
   return pending_.load() > 0;
 }
@@ -425,15 +456,13 @@ void SharedPlane::doze(TimePoint until) {
 }
 
 Result<void> SharedPlane::Pending::wait(Timeout timeout) {
+  if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
   Patience patience(more_ranks_than_cores(*plane_->segment_));
-  const TimePoint deadline = timeout ? steady_now() + *timeout : TimePoint::max();
+  const TimePoint deadline = after_or_never(steady_now(), timeout);
   TimePoint ask_at = steady_now() + kAskEvery;
   const auto look = [&] {
     if (over()) return true;
-    if (lane_.owner.try_lock()) {
-      const std::lock_guard held(lane_.owner, std::adopt_lock);
-      plane_->advance(lane_);
-    }
+    if (const Holding held(*plane_, lane_); held) plane_->advance(lane_);
     return over();
   };
   while (!look()) {
@@ -441,10 +470,13 @@ Result<void> SharedPlane::Pending::wait(Timeout timeout) {
     if (goes_on && !patience.looks_around()) continue;
     plane_->progress();
     const TimePoint time = steady_now();
-    if (time >= deadline) return fail(overdue_now(*timeout));
+    if (time >= deadline)
+      return fail(Errc::timeout, overdue(signature(call_), *timeout) + whom_it_waits_for());
     if (plane_->options_.interrupted && time >= ask_at) {
       if (plane_->options_.interrupted())
-        return fail(Errc::interrupted, "the program asked to stop waiting");
+        return fail(Errc::interrupted,
+                    fmt::format("{} was interrupted{}", collective::describe(signature(call_)),
+                                whom_it_waits_for()));
       ask_at = steady_now() + kAskEvery;
     }
     if (!goes_on) plane_->sleep(look, std::min(deadline, time + kLongestSleep));
@@ -452,14 +484,8 @@ Result<void> SharedPlane::Pending::wait(Timeout timeout) {
   return result_;
 }
 
-Error SharedPlane::Pending::overdue_now(Duration timeout) const {
-  // Whoever holds the lane carries the call on: then it is not known here how far it is.
-  const std::unique_lock held(lane_.owner, std::try_to_lock);
-  if (held) return not_over_after(timeout);
-  return {make_error_code(Errc::timeout), overdue(signature(call_), timeout)};
-}
-
 Result<bool> SharedPlane::Pending::test() {
+  if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
   if (!over()) plane_->progress();
   if (!over()) return false;
   if (!result_) return fail(result_.error());
@@ -467,11 +493,11 @@ Result<bool> SharedPlane::Pending::test() {
 }
 
 void SharedPlane::Pending::cancel() {
-  if (over() || plane_->fork_generation_ != fork_generation()) return;
+  if (over() || plane_->inherited()) return;
   plane_->break_for_all({Break::cancelled, plane_->segment_->rank(), plane_->segment_->rank()});
-  // Whoever carries it on lets go soon: the group has ended for him, too.
-  const std::lock_guard held(lane_.owner);
-  plane_->fail_all(lane_, plane_->error());
+  // By its own reduction function: what calls that goes on to the next wait, and no further.
+  if (lane_.owner.held_here() && operation_) operation_->set_failed();
+  plane_->fail_queue(lane_);
 }
 
 }  // namespace muster::comm::collective::shared

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "muster/base/clock.h"
@@ -67,7 +68,8 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   [[nodiscard]] Error error();
   [[nodiscard]] std::vector<int> lost() const;
   /// Ends all calls of this rank with `Errc::closed`. Calls of others that need this rank fail from
-  /// now on.
+  /// now on. May come from inside a call (of the function that it asks whether to go on, or of one
+  /// that reduces): then both happen when that call ends, which is soon.
   void close();
 
   /// Calls with tag 0 that this rank has finished.
@@ -86,6 +88,33 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
     std::mutex mutex;                            ///< of the queue
     std::deque<std::shared_ptr<Pending>> queue;  ///< started and not over
     std::atomic<std::size_t> queued{0};
+
+    // Of who holds it:
+    bool carries_first = false;  ///< it is inside the operation of the first call in the queue
+    bool closed_inside = false;  ///< it has closed the group meanwhile
+  };
+  /// Holds a lane, if nobody else does.
+  class Holding {
+   public:
+    Holding(SharedPlane& plane, Lane& lane)
+        : plane_(plane), lane_(lane), held_(lane.owner.try_lock()) {}
+    Holding(const Holding&) = delete;
+    Holding& operator=(const Holding&) = delete;
+    ~Holding() { let_go(); }
+
+    explicit operator bool() const { return held_; }
+    void let_go() {
+      if (!std::exchange(held_, false)) return;
+      const bool closed = std::exchange(lane_.closed_inside, false);
+      lane_.owner.unlock();
+      if (closed) [[unlikely]]
+        plane_.end_call_around_close();
+    }
+
+   private:
+    SharedPlane& plane_;
+    Lane& lane_;
+    bool held_;
   };
 
   void add_lane(std::size_t index);
@@ -120,8 +149,19 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   /// The operation is given up because this rank closes the group. What others read of its memory
   /// is of no use from now on.
   void abandon(const Operation& operation);
+  /// With the lane held, which carries it out. Null when it cannot be made: then the group has
+  /// ended.
+  [[nodiscard]] Operation* make_operation_of(Pending& pending);
   void advance(Lane& lane);
+  /// What is done now and then for the first call in the queue.
+  void look_around(Lane& lane);
+  /// With the lane held. Ends all calls in the queue, but for one inside of which this thread is.
   void fail_all(Lane& lane, const Error& error);
+  /// The same, from anywhere, for a group that has ended.
+  void fail_queue(Lane& lane);
+  /// The last of the calls inside of which the group was closed closes it.
+  void end_call_around_close();
+  void close_lanes();
   /// Whether the operation waits for a rank that can run only when this one does not, because it
   /// last waited on the same core.
   [[nodiscard]] bool waits_for_neighbour(const Operation& operation) const;
@@ -151,6 +191,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
       finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   [[nodiscard]] Error describe(Verdict verdict) const;
+  [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
 
   std::shared_ptr<Segment> segment_;
   Options options_;
@@ -160,6 +201,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   std::optional<Error> error_;                       // guarded by mutex_: why the group has ended
   std::atomic<bool> closed_{false};
   std::atomic<bool> ended_{false};  // there is an error_, or it is closed
+  int calls_around_close_ = 0;      // of the thread that closed it, inside of which it did
   std::uint64_t fork_generation_ = fork_generation();
   std::atomic<bool> crowded_{false};  // as the last call that waited found it
   std::atomic<std::size_t> pending_{0};

@@ -14,6 +14,18 @@
 // How a group ends, and what its calls say then.
 
 namespace muster::comm::collective::shared {
+namespace {
+
+/// As much as a report can hold, without a part of a character at the end.
+std::string_view first_words(std::string_view text) {
+  if (text.size() <= kReportBytes) return text;
+  const auto goes_on = [&](std::size_t at) { return (text[at] & 0xc0) == 0x80; };
+  std::size_t end = kReportBytes;
+  while (end > 0 && goes_on(end)) --end;
+  return text.substr(0, end);
+}
+
+}  // namespace
 
 void SharedPlane::break_for_all(Verdict verdict) {
   std::uint64_t fine = 0;
@@ -28,7 +40,7 @@ void SharedPlane::end_with(const Error& error) {
   Report& report = segment_->control(segment_->rank()).report;
   report.code = static_cast<std::int32_t>(ours ? error.code().value()
                                                : make_error_code(Errc::internal).value());
-  const std::string_view words = std::string_view(error.message()).substr(0, kReportBytes);
+  const std::string_view words = first_words(error.message());
   std::fill(std::copy(words.begin(), words.end(), report.words), std::end(report.words), '\0');
   break_for_all({Break::told, segment_->rank(), segment_->rank()});
 }
@@ -172,10 +184,20 @@ void SharedPlane::close() {
   wake_sleepers();
   for (const auto& slot : lanes_) {
     Lane* const lane = slot.load(std::memory_order_acquire);
-    if (lane == nullptr) continue;
-    const std::lock_guard held(lane->owner);
-    fail_all(*lane, error());
+    if (lane == nullptr || !lane->owner.held_here()) continue;
+    lane->closed_inside = true;
+    ++calls_around_close_;
   }
+  if (calls_around_close_ == 0) close_lanes();
+}
+
+void SharedPlane::end_call_around_close() {
+  if (--calls_around_close_ == 0) close_lanes();
+}
+
+void SharedPlane::close_lanes() {
+  for (const auto& slot : lanes_)
+    if (Lane* const lane = slot.load(std::memory_order_acquire)) fail_queue(*lane);
   // Only now: nothing that others gave is read any more, and they may use its place again.
   const int rank = segment_->rank();
   segment_->header().left[rank / 64].fetch_or(std::uint64_t{1} << (rank % 64));

@@ -218,6 +218,7 @@ Result<WritableBuffer> Segment::allocate(std::size_t bytes) {
 }
 
 void Segment::release(std::size_t offset, std::size_t bytes) {
+  if (fork_generation_ != fork_generation()) return;
   // Gives the pages back, so that the next owner finds zeroes.
   ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               static_cast<off_t>(arena_start(ranks_, rank_, header_->arena_bytes) + offset),

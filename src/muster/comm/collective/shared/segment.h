@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "muster/base/fork_guard.h"
 #include "muster/base/result.h"
 #include "muster/comm/collective/shared/layout.h"
 #include "muster/comm/driver/driver.h"
@@ -58,7 +59,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   /// Reads memory of another rank's process. Fails like `read_memory`.
   [[nodiscard]] Result<void> read(int rank, std::uint64_t address, std::span<std::byte> into) const;
 
-  /// Zeroed memory of this rank that the others can read. Goes back when its owner is gone.
+  /// Zeroed memory of this rank that the others can read. Goes back when its owner is gone; a child
+  /// process that lets go of it gives nothing back.
   [[nodiscard]] Result<WritableBuffer> allocate(std::size_t bytes);
   /// Where `data` lies in this rank's arena; nothing when it does not lie in it as a whole.
   [[nodiscard]] std::optional<std::uint64_t> arena_offset(const std::byte* data,
@@ -86,6 +88,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   std::size_t mapped_ = 0;
   Header* header_ = nullptr;
   MemoryProof proof_;
+  std::uint64_t fork_generation_ = fork_generation();
   std::mutex mutex_;
   std::vector<bool> reserved_ = std::vector<bool>(kChannels);  // guarded by mutex_
   std::vector<Free> free_;                                     // guarded by mutex_, by offset

@@ -50,6 +50,14 @@ struct Task {
     return offset ? *offset + 1 : 0;
   }
 
+  /// A rank that calls something else, or -1.
+  [[nodiscard]] int who_differs() const {
+    for (int other = 0; other < ranks; ++other)
+      if (other != rank && channel.look(other, first, signature) == Channel::Look::differs)
+        return other;
+    return -1;
+  }
+
   /// In the address of what is lent: it is an offset in the lender's arena.
   static constexpr std::uint64_t kInArena = std::uint64_t{1} << 63;
 
