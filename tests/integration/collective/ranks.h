@@ -56,9 +56,8 @@ inline const std::vector<Case> kCases{{Plane::shared, "auto"},
 
 [[nodiscard]] inline bool is_built(std::string_view driver) {
   const auto rows = driver_rows();
-  return std::ranges::any_of(rows, [&](const DriverRow& row) {
-    return row.name == driver && row.built();
-  });
+  return std::ranges::any_of(
+      rows, [&](const DriverRow& row) { return row.name == driver && row.built(); });
 }
 
 class OnPlanes : public testing::TestWithParam<Case> {

@@ -41,9 +41,9 @@ struct GroupOptions {
   /// How long a rank may be silent (paused, cut off) before it counts as lost.
   Duration lease = std::chrono::seconds(3);
   Plane plane = Plane::automatic;
-  /// Whether a minority may leave behind ranks that are merely silent, not known to be dead: without
-  /// it, `shrink` needs more than half of those that may live, so that two halves of a cut network
-  /// do not both go on.
+  /// Whether a minority may leave behind ranks that are merely silent, not known to be dead:
+  /// without it, `shrink` needs more than half of those that may live, so that two halves of a cut
+  /// network do not both go on.
   bool minority_may_shrink = false;
   /// Asked about ten times a second by calls that wait: true ends the call with
   /// `Errc::interrupted`. It may close groups and cancel calls.
