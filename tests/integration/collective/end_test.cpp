@@ -198,7 +198,7 @@ class AtStep {
 };
 
 TEST(End, AGroupThatHasEndedWhileItWasMadeIsOfNoUse) {
-  constexpr Duration kShort = std::chrono::milliseconds(300);
+  constexpr Duration kShort = std::chrono::seconds(3);
   const Meeting meeting;
   AtStep last;
   as_threads(2, [&](int rank) {
@@ -209,12 +209,14 @@ TEST(End, AGroupThatHasEndedWhileItWasMadeIsOfNoUse) {
     std::vector<int> data(1);
     if (rank == 0) {
       require(group.split(0, 0, {.timeout = kSoon}));
+      require(group.agree(1, kSoon));  // both begin at once
       EXPECT_FALSE(group.split(0, 0, {.timeout = kShort})) << "rank 1 does not come to the end";
       require(group.send(1, data, {.timeout = kSoon}));
       return require(group.agree(1, kSoon));
     }
     std::optional<Group> made;
     const int steps = last.count([&] { made = group.split(0, 0, {.timeout = kSoon}).value(); });
+    require(group.agree(1, kSoon));
     last.interpose(
         steps, [&] { require(group.recv(0, data, {.timeout = kSoon})); },
         [&] {

@@ -28,9 +28,10 @@ namespace muster::comm {
 namespace {
 
 // Nothing takes so long that does not wait in vain; less than the lease.
-constexpr Duration kInTime = std::chrono::seconds(10);
+constexpr Duration kInTime = std::chrono::seconds(25);
+constexpr Duration kLease = std::chrono::seconds(40);
 // Of ranks that cannot see each other's processes.
-constexpr Duration kLeaseBetweenHosts = std::chrono::seconds(3);
+constexpr Duration kLeaseBetweenHosts = std::chrono::seconds(5);
 constexpr int kOld = 2;
 
 enum class Kind : std::uint8_t {
@@ -133,6 +134,7 @@ class NewcomerOn : public OnPlanes {
 
   void run_old(const Newcomer& newcomer, int rank) const {
     GroupOptions mine = options(kOld, rank);
+    mine.lease = kLease;
     if (newcomer.kind == Kind::remote) go_between_hosts(mine);
     Group group = join_or_throw(std::move(mine));
     demand(group.barrier(), "barrier");
@@ -144,6 +146,7 @@ class NewcomerOn : public OnPlanes {
   void run_newcomer(const Newcomer& newcomer, const Moment& moment) const {
     GroupOptions mine = options(kOld + 1, kOld);
     mine.join_timeout = kInTime;
+    mine.lease = kLease;
     if (newcomer.kind == Kind::named) mine.member = "late";
     if (newcomer.kind != Kind::ranked) mine.rank.reset();
     if (newcomer.kind == Kind::remote) {

@@ -58,7 +58,7 @@ class Sends {
 
  private:
   [[nodiscard]] bool stuck() {
-    const auto result = last().wait(milliseconds(200));
+    const auto result = last().wait(std::chrono::seconds(1));
     demand(result || result.error().is(Errc::timeout), "a send ends otherwise");
     return !result;
   }
@@ -100,7 +100,8 @@ class SendOn : public OnPlanes {
       });
     });
     while (!board->stuck && !first.ended()) std::this_thread::sleep_for(milliseconds(1));
-    second.signal(SIGCONT);
+    // Again and again, because it may be about to stop.
+    for (; !second.ended(); std::this_thread::sleep_for(milliseconds(5))) second.signal(SIGCONT);
     EXPECT_EQ(first.wait(), 0);
     EXPECT_EQ(second.wait(), 0);
   }

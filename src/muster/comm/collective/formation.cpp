@@ -115,7 +115,7 @@ class Formation {
   Result<std::optional<Formed>> wait_for_room(const Error& error) {
     if (!error.is(Errc::group_full)) return fail(error);
     const TimePoint now = std::chrono::steady_clock::now();
-    full_ = Full{error, full_ ? full_->until : now + crew_.options().lease};
+    full_ = Full{error, full_ ? full_->until : after(now, crew_.options().lease)};
     if (now >= full_->until) return fail(error);
     return std::nullopt;
   }

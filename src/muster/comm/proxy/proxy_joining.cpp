@@ -162,7 +162,7 @@ void Proxy::Impl::close() {
   if (std::exchange(closing_, true)) return;
   if (pump_) {
     pump_->nudge();
-    const TimePoint until = clock_.now() + options_.linger;
+    const TimePoint until = after(clock_.now(), options_.linger);
     router_->flush();
     while (!router_->drained() && clock_.now() < until) pump_->wait(lock, until);
     if (!router_->drained()) {

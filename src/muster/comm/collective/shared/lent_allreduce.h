@@ -18,8 +18,9 @@ namespace muster::comm::collective::shared {
 /// was said to be ready.
 ///
 /// Of two ranks, each reads as much when it combines the whole of both inputs, and waits for no
-/// result. What is read at once they do in this way, unless one of them works in place: nobody then
-/// fetches what another core has just written.
+/// result. What is read at once they do in this way, because nobody then fetches what another core
+/// has just written; but not where one of them works in place, or a user's function is to be called
+/// for all of it.
 ///
 /// Steps: 2. Bytes: every rank reads (n - 1)/n · bytes of inputs and as much of results; or, where
 /// each of two combines the whole, `bytes` of inputs.
@@ -52,7 +53,8 @@ struct LentAllreduce {
 
   /// Whether each rank combines the whole; known once all have spoken.
   [[nodiscard]] bool is_whole() const {
-    return task.ranks == 2 && whole <= kReadBytes && !is_in_place(0) && !is_in_place(1);
+    return task.ranks == 2 && whole <= kReadBytes && !is_in_place(0) && !is_in_place(1) &&
+           task.call.reduction.kind != ReductionKind::user;
   }
   [[nodiscard]] bool is_in_place(int rank) const { return address(rank, 0) == address(rank, 1); }
   /// What this rank combines.

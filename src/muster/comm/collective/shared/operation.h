@@ -311,7 +311,7 @@ class Stepped final : public Operation {
   }
   /// The group ends soon, if the process has. It may only have lost its main thread.
   Progress expect_end(int source) {
-    vain_.until = steady_now() + plan_.task.channel.death_is_seen_within();
+    vain_.until = after(steady_now(), plan_.task.channel.death_is_seen_within());
     vain_.declined = -1;
     return give_up_reading(source);
   }
