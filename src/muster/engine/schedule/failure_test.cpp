@@ -215,15 +215,22 @@ TEST(Failure, ASilentWorkerGetsNothingNewAndItsTasksAreRunBeside) {
   EXPECT_THAT(rig.actions, SizeIs(0));
 }
 
+/// A worker that leaves, and whose only chunk is on its way to another.
+struct HandOver : Rig {
+  HandOver() {
+    join(0);
+    submit({source()}, {0});
+    finish(runs()[0]);
+    join(1);
+    feed(WorkerLeaving{WorkerId(0)});
+    EXPECT_EQ(all<CopyChunks>(), copies);
+  }
+
+  const std::vector<CopyChunks> copies{{WorkerId(0), WorkerId(1), {{SessionId(0), 0}}}};
+};
+
 TEST(Failure, ALeavingWorkerHandsOverItsDataAndIsReleased) {
-  Rig rig;
-  rig.join(0);
-  rig.submit({source()}, {0});
-  rig.finish(rig.runs()[0]);
-  rig.join(1);
-  rig.feed(WorkerLeaving{WorkerId(0)});
-  EXPECT_EQ(rig.all<CopyChunks>(),
-            (std::vector<CopyChunks>{{WorkerId(0), WorkerId(1), {{SessionId(0), 0}}}}));
+  HandOver rig;
   EXPECT_THAT(rig.all<WorkerReleased>(), SizeIs(0));
   rig.feed(ChunksCopied{WorkerId(1), {{{SessionId(0), 0}, 100}}});
   EXPECT_THAT(rig.all<WorkerReleased>(), SizeIs(1));
@@ -281,32 +288,12 @@ TEST(Failure, WorkersThatLeaveTogetherDoNotRelyOnEachOther) {
 }
 
 TEST(Failure, ALeavingWorkerSendsAnewWhatWasOnItsWayToOneThatDied) {
-  Rig rig;
-  rig.join(0);
-  rig.submit({source()}, {0});
-  rig.finish(rig.runs()[0]);
-  rig.join(1);
-  rig.feed(WorkerLeaving{WorkerId(0)});
-  ASSERT_THAT(rig.all<CopyChunks>(), SizeIs(1));
+  HandOver rig;
   rig.join(2);
   rig.feed(WorkerLost{WorkerId(1), true});
   EXPECT_EQ(rig.all<CopyChunks>(),
             (std::vector<CopyChunks>{{WorkerId(0), WorkerId(2), {{SessionId(0), 0}}}}));
 }
-
-/// A worker that leaves, and whose only chunk is on its way to another.
-struct HandOver : Rig {
-  HandOver() {
-    join(0);
-    submit({source()}, {0});
-    finish(runs()[0]);
-    join(1);
-    feed(WorkerLeaving{WorkerId(0)});
-    EXPECT_EQ(all<CopyChunks>(), copies);
-  }
-
-  const std::vector<CopyChunks> copies{{WorkerId(0), WorkerId(1), {{SessionId(0), 0}}}};
-};
 
 TEST(Failure, ALeavingWorkerSendsAnewWhatDidNotArrive) {
   HandOver rig;

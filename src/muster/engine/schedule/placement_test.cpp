@@ -285,41 +285,41 @@ TEST(Placement, SendsAMappersPiecesToEachReducingWorkerTogether) {
                 {WorkerId(0), WorkerId(1), {{SessionId(0), made + 2}, {SessionId(0), made + 3}}}}));
 }
 
+/// Two workers with a mapper each, of whose two pieces one is for a reader at the other worker. The
+/// first has finished its mapper.
+struct Shuffle : Rig {
+  Shuffle() {
+    join(0);
+    join(1);
+    TaskSpec mapper{.output_bytes = {10, 10}, .scatter = true};
+    submit({mapper, mapper, reader({0, 2}), reader({1, 3})}, {4, 5});
+    const auto mappers = runs();
+    const std::size_t first = mappers.at(0).worker == WorkerId(0) ? 0 : 1;
+    other = mappers.at(1 - first);
+    finish(mappers[first]);
+    sent.index = mappers[first].task.index * 2 + 1;
+    EXPECT_EQ(all<CopyChunks>(), (std::vector<CopyChunks>{{WorkerId(0), WorkerId(1), {sent}}}));
+  }
+
+  RunTask other;                  // the second worker's
+  ChunkId sent{SessionId(0), 0};  // the piece that is for its reader
+};
+
 TEST(Placement, DropsAPieceWhereItWasMadeWhenItHasComeToItsReader) {
-  Rig rig;
-  rig.join(0);
-  rig.join(1);
-  TaskSpec mapper{.output_bytes = {10, 10}, .scatter = true};
-  rig.submit({mapper, mapper, reader({0, 2}), reader({1, 3})}, {4, 5});
-  const auto mappers = rig.runs();
-  ASSERT_THAT(mappers, SizeIs(2));
-  const RunTask& one = mappers[0].worker == WorkerId(0) ? mappers[0] : mappers[1];
-  const RunTask& other = mappers[0].worker == WorkerId(0) ? mappers[1] : mappers[0];
-  rig.finish(one);
-  const ChunkId sent{SessionId(0), one.task.index * 2 + 1};
-  rig.feed(ChunksCopied{WorkerId(1), {{sent, 10}}});
-  EXPECT_EQ(rig.all<DropChunk>(), (std::vector<DropChunk>{{WorkerId(0), sent}}));
+  Shuffle rig;
+  rig.feed(ChunksCopied{WorkerId(1), {{rig.sent, 10}}});
+  EXPECT_EQ(rig.all<DropChunk>(), (std::vector<DropChunk>{{WorkerId(0), rig.sent}}));
   // The reader takes it from where it is now.
-  rig.finish(other);
+  rig.finish(rig.other);
   for (const RunTask& run : rig.runs())
     for (const InputPlace& input : run.inputs)
-      EXPECT_TRUE(input.chunk != sent.index || input.from == WorkerId(1));
+      EXPECT_TRUE(input.chunk != rig.sent.index || input.from == WorkerId(1));
 }
 
 TEST(Placement, KeepsAPieceWhereItWasMadeWhenItsReadersWorkerHasBegunToLeave) {
-  Rig rig;
-  rig.join(0);
-  rig.join(1);
-  TaskSpec mapper{.output_bytes = {10, 10}, .scatter = true};
-  rig.submit({mapper, mapper, reader({0, 2}), reader({1, 3})}, {4, 5});
-  const auto mappers = rig.runs();
-  ASSERT_THAT(mappers, SizeIs(2));
-  const RunTask& one = mappers[0].worker == WorkerId(0) ? mappers[0] : mappers[1];
-  rig.finish(one);
-  const ChunkId sent{SessionId(0), one.task.index * 2 + 1};
-  ASSERT_EQ(rig.all<CopyChunks>(), (std::vector<CopyChunks>{{WorkerId(0), WorkerId(1), {sent}}}));
+  Shuffle rig;
   rig.feed(WorkerLeaving{WorkerId(1)});
-  rig.feed(ChunksCopied{WorkerId(1), {{sent, 10}}});
+  rig.feed(ChunksCopied{WorkerId(1), {{rig.sent, 10}}});
   EXPECT_THAT(rig.all<DropChunk>(), SizeIs(0));
   // Nor is it sent back.
   EXPECT_THAT(rig.all<CopyChunks>(), SizeIs(0));
