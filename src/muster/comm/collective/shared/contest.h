@@ -82,6 +82,8 @@ class Contest {
   /// For how many times as long as a trial its result is used. The worse way may take four times as
   /// long: trying it costs 3 % then.
   static constexpr std::uint32_t kPeriod = 100;
+  /// The same for the first result: a program's first calls find little at hand.
+  static constexpr std::uint32_t kFirstPeriod = 4;
   /// And for how many times at least, even when calls have become slow. Those who wait for late
   /// ranks see them as slow, too: whenever trying again changed nothing, it is twice as many.
   static constexpr std::uint32_t kLeast = 2;
@@ -121,7 +123,8 @@ class Contest {
     if (++calls_ % (2 * trial()) != 0) return;
     const bool slow = recent_.least > 3 * side(wanted()).meter.least / 2;
     recent_ = {};
-    if (calls_ < kPeriod * trial() && !(slow && calls_ >= least_ * trial())) return;
+    const std::uint32_t period = before_ ? kPeriod : kFirstPeriod;
+    if (calls_ < period * trial() && !(slow && calls_ >= least_ * trial())) return;
     Contest next(usual_, lap_);
     next.before_ = wanted();
     if (before_ == wanted()) next.least_ = std::min(2 * least_, kPeriod);

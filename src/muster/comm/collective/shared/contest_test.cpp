@@ -27,6 +27,15 @@ std::array<std::uint32_t, 2> play(Contest& contest, std::uint32_t calls, Took to
 Duration lending_is_quicker(Way way) { return microseconds(way == Way::lend ? 10 : 40); }
 Duration staging_is_quicker(Way way) { return microseconds(way == Way::lend ? 40 : 10); }
 
+/// After its first result, when it begins to try again.
+template <class Took>
+Contest after_the_first(Took took) {
+  Contest contest(Way::lend, kLap);
+  play(contest, (2 + Contest::kFirstPeriod) * kTrial, took);
+  EXPECT_TRUE(contest.tries());
+  return contest;
+}
+
 TEST(Contest, TriesTheUsualWayFirstAndThenTheOther) {
   for (const Way usual : {Way::lend, Way::stage}) {
     Contest contest(usual, kLap);
@@ -39,15 +48,22 @@ TEST(Contest, TriesTheUsualWayFirstAndThenTheOther) {
   }
 }
 
-TEST(Contest, WantsTheQuickerWayUntilItTriesAgain) {
+TEST(Contest, TriesAgainSoonAfterItsFirstResult) {
   Contest contest(Way::lend, kLap);
+  play(contest, 2 * kTrial, staging_is_quicker);
+  EXPECT_EQ(play(contest, Contest::kFirstPeriod * kTrial, staging_is_quicker)[0], 0U);
+  EXPECT_TRUE(contest.tries());
+}
+
+TEST(Contest, WantsTheQuickerWayUntilItTriesAgain) {
+  Contest contest = after_the_first(lending_is_quicker);
   play(contest, 2 * kTrial, staging_is_quicker);
   EXPECT_EQ(play(contest, Contest::kPeriod * kTrial, staging_is_quicker)[0], 0U);
   EXPECT_TRUE(contest.tries());
 }
 
 TEST(Contest, FollowsWhenTheOtherWayBecomesQuicker) {
-  Contest contest(Way::lend, kLap);
+  Contest contest = after_the_first(lending_is_quicker);
   const auto staging_becomes_quicker = [](Way way) {
     return microseconds(way == Way::lend ? 10 : 5);
   };
@@ -68,7 +84,7 @@ TEST(Contest, TriesAgainSoonWhenItsWayBecomesSlow) {
 }
 
 TEST(Contest, DoesNotTryAgainBecauseOfSomeSlowCalls) {
-  Contest contest(Way::lend, kLap);
+  Contest contest = after_the_first(lending_is_quicker);
   play(contest, 2 * kTrial, lending_is_quicker);
   std::uint32_t calls = 0;
   const auto wanted = play(contest, (Contest::kPeriod - 1) * kTrial, [&](Way way) -> Duration {
