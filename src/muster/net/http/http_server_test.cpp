@@ -6,7 +6,6 @@
 #include <future>
 #include <netinet/in.h>
 #include <stdexcept>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "muster/base/log.h"
 #include "muster/net/errc.h"
 #include "tests/support/http_server.h"
+#include "tests/support/no_descriptors.h"
 #include "tests/support/raw_client.h"
 
 namespace muster::net {
@@ -245,24 +245,6 @@ TEST(HttpServer, SurvivesAClientThatLeavesInsideAnAnswer) {
   EXPECT_TRUE(sent.error().is(Errc::unreachable));
 }
 
-// Leaves no descriptor to take until it goes.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const FileDescriptor lowest_free(::dup(2));
-    rlimit none = before_;
-    none.rlim_cur = static_cast<rlim_t>(lowest_free.get());
-    ::setrlimit(RLIMIT_NOFILE, &none);
-  }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
 TEST(HttpServer, AcceptsAgainWhenThereAreDescriptorsAgain) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "UBSan looks at objects through a pipe, and takes its absence for a bad object";
@@ -281,7 +263,7 @@ TEST(HttpServer, AcceptsAgainWhenThereAreDescriptorsAgain) {
   address.sin_port = htons(server->port());
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   {
-    const NoDescriptors none;
+    const test::NoDescriptors none;
     ASSERT_EQ(::connect(client_fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     EXPECT_EQ(failed.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
   }

@@ -1,14 +1,12 @@
 #include "muster/comm/collective/shared/handover.h"
 
 #include <string>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "muster/comm/collective/shared/segment.h"
 #include "muster/comm/errc.h"
+#include "tests/support/no_descriptors.h"
 
 namespace muster::comm::collective::shared {
 namespace {
@@ -75,27 +73,13 @@ TEST(Handover, IsNotTriedAgainWhereThatCannotHelp) {
       << fetched.error().message();
 }
 
-/// While it is there, no descriptor is free beyond those that are.
-class NoMoreFiles {
- public:
-  NoMoreFiles() {
-    ::getrlimit(RLIMIT_NOFILE, &usual_);
-    const FileDescriptor next(::memfd_create("next", 0));  // the lowest number that is free
-    const rlimit low{static_cast<rlim_t>(next.get()), usual_.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &low);
-  }
-  NoMoreFiles(const NoMoreFiles&) = delete;
-  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
-  ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &usual_); }
-
- private:
-  rlimit usual_{};
-};
-
 TEST(Handover, SaysThatNoDescriptorIsFree) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "UBSan looks at objects through a pipe, and takes its absence for a bad object";
+#endif
   auto handover = open_for(2);
   ASSERT_TRUE(handover) << handover.error().message();
-  const NoMoreFiles none;
+  const test::NoDescriptors none;
   const auto fetched = fetch_segment(handover->counter(), 1, ask_no_more);
   ASSERT_FALSE(fetched);
   EXPECT_EQ(fetched.error().code(), std::errc::too_many_files_open) << fetched.error().message();
