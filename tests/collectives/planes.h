@@ -33,12 +33,15 @@ inline std::shared_ptr<SharedPlane> plane_of(int fd, int rank, int ranks, bool l
   return plane_of(fd, rank, ranks, std::move(options));
 }
 
-/// Those who give to this rank lend until it knows better, which may be after the next call.
-inline void wish_for_loans(const SharedPlane& plane) {
+/// Those who give to this rank do so in this way until it knows better, which may be after the next
+/// call.
+inline void wish_for(const SharedPlane& plane, Way way) {
   const Segment& segment = plane.segment();
   for (ChannelControl& channel : segment.control(segment.rank()).channels)
     for (std::size_t kind = 0; kind < kLoanKinds; ++kind)
-      channel.wishes.unusual[kind] = usual_way(kind) != Way::lend;
+      channel.wishes.way[kind] = static_cast<std::uint8_t>(way) + 1;
 }
+
+inline void wish_for_loans(const SharedPlane& plane) { wish_for(plane, Way::lend); }
 
 }  // namespace muster::comm::collective::shared

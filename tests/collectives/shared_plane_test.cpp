@@ -34,9 +34,9 @@ class Ranks {
       planes_.push_back(plane_of(fd_.get(), rank, ranks, lends));
   }
 
-  /// What can be lent is lent in the next call, or, by ranks that have to agree, in the one after.
-  void wish_for_loans() const {
-    for (const auto& plane : planes_) shared::wish_for_loans(*plane);
+  /// Ranks give in this way in the next call, or, where they have to agree, in the one after.
+  void wish_for(Way way) const {
+    for (const auto& plane : planes_) shared::wish_for(*plane, way);
   }
 
   std::string run(const std::vector<Call>& calls, int tag, bool started) {
@@ -115,34 +115,37 @@ TEST(SharedPlane, GivesWhatAPlainReferenceGivesToThreads) {
   }
 }
 
-// Some ways of giving come only after many calls of one kind: here every case is lent.
-TEST(SharedPlane, GivesWhatAPlainReferenceGivesWhenBlocksAreLent) {
+// Some ways of giving come only after many calls of one kind: here all blocks are large enough, and
+// the way is drawn.
+TEST(SharedPlane, GivesWhatAPlainReferenceGivesInEveryWay) {
   constexpr std::size_t kLeast = std::size_t{64} << 10;
   const std::uint64_t seed = test_seed();
   std::mt19937_64 random(seed);
   constexpr std::array kSizes{2, 3, 4, 6};
   for (const int size : kSizes) {
     Ranks ranks(size, true);
-    test::Sample sample(60, kSizes.size());
+    test::Sample sample(90, kSizes.size());
     for (std::size_t i = 0; sample.more(); ++i) {
       TestCase test = any_case(random, size);
       test.counts.clear();
       test.matrix.clear();
       const std::size_t bytes = kLeast + random() % (3 * kLeast);
       test.count = (bytes + item_size(test.element) - 1) / item_size(test.element);
+      const Way way = kWays[random() % kWays.size()];
       for (const bool started : {false, true}) {
-        ranks.wish_for_loans();
+        ranks.wish_for(way);
         ASSERT_EQ(run(test, seed + i,
                       [&](const std::vector<Call>& calls) { return ranks.run(calls, 0, started); }),
                   "")
-            << test.text() << ", seed " << seed << ", case " << i;
+            << test.text() << ", way " << static_cast<int>(way) << ", seed " << seed << ", case "
+            << i;
       }
     }
   }
 }
 
-// As many calls as it takes to try both ways of giving, and to change from one to the other.
-TEST(SharedPlane, GivesTheSameWhetherBlocksAreLentOrStaged) {
+// As many calls as it takes to try all ways of giving, and to change from one to the other.
+TEST(SharedPlane, GivesTheSameWhileWaysAreTried) {
   constexpr std::size_t kCount = 75'001;
   const Contest contest = Contest::of(kind_of(Operation::gather, kCount * sizeof(std::int32_t)));
   for (const int size : {2, 3}) {
@@ -155,7 +158,7 @@ TEST(SharedPlane, GivesTheSameWhetherBlocksAreLentOrStaged) {
       test.root = 1;
       test.count = kCount;
       if (is_reducing(operation)) test.reduction = Reduction(ReductionKind::sum);
-      for (std::uint32_t i = 0; i < 2 * contest.trial() + 5; ++i) {
+      for (std::uint32_t i = 0; i < kWays.size() * contest.trial() + 5; ++i) {
         test.in_place = i % 3 == 0;
         ASSERT_EQ(
             run(test, i,
@@ -175,7 +178,7 @@ TEST(SharedPlane, AllreducesWhatEachRankMayHaveInPlace) {
     for (const bool first_in_place : {false, true}) {
       for (const bool second_in_place : {false, true}) {
         for (int again = 0; again < 2; ++again) {
-          ranks.wish_for_loans();
+          ranks.wish_for(Way::lend);
           std::vector<std::uint32_t> inputs[2];
           std::vector<std::uint32_t> outputs[2];
           std::vector<Call> calls(2);

@@ -37,7 +37,7 @@ struct AllToAll {
 
   /// In place, the blocks of others are written where the own ones lay, so those are given first.
   [[nodiscard]] std::size_t reads_at() const { return task.call.in_place() ? steps - 1 : 0; }
-  void give(std::size_t step) const { shares.give(task, outgoing, step); }
+  void give(std::size_t step) const { shares.give(task, outgoing, step, loan.streams()); }
   void take(std::size_t step) const {
     for (int rank = 0; rank < task.ranks; ++rank) {
       const std::size_t bytes = piece(rank, step);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "muster/comm/collective/shared/block_map.h"
 #include "muster/comm/collective/shared/combine.h"
@@ -18,8 +19,8 @@ namespace muster::comm::collective::shared {
 /// bytes.
 class SplitAllreduce final : public Operation {
  public:
-  /// `may_lend`: ranks could do it as in lent_allreduce.h.
-  SplitAllreduce(Channel& channel, const Call& call, bool may_lend)
+  /// `way` unless there is only this one; ranks could also do it as in lent_allreduce.h.
+  SplitAllreduce(Channel& channel, const Call& call, std::optional<Way> way)
       : task_(channel, call),
         pact_(task_),
         bytes_(call.count * task_.item),
@@ -28,7 +29,7 @@ class SplitAllreduce final : public Operation {
     // Even in place: what others have not combined yet is not overwritten.
     const auto offset = channel.segment().arena_offset(call.input, bytes_);
     direct_ = offset ? *offset + 1 : 0;
-    if (may_lend) pact_.open(bytes_, Way::stage);
+    if (way) pact_.open(bytes_, *way);
   }
 
   [[nodiscard]] const Signature& signature() const override { return task_.signature; }
@@ -116,9 +117,9 @@ class SplitAllreduce final : public Operation {
     const Part own = part(chunk, task_.rank);
     const std::byte* const input = task_.call.input + chunk * kStepBytes;
     std::byte* const target = task_.channel.staging(first_step(chunk));
-    std::memcpy(target, input, own.start);
+    copy_in(target, input, own.start, 0, pact_.streams());
     const std::size_t after = own.start + own.bytes;
-    std::memcpy(target + after, input + after, chunk_bytes(chunk) - after);
+    copy_in(target + after, input + after, chunk_bytes(chunk) - after, 0, pact_.streams());
   }
 
   Progress combine_part(bool& moved) {
@@ -136,7 +137,8 @@ class SplitAllreduce final : public Operation {
                               : task_.given(rank, 2 * combined_, offset, chunk_bytes(combined_))) +
                          own.start;
       if (own.bytes > 0)
-        combine(task_, task_.channel.staging(at + 1), sources_.all(), own.bytes, 0);
+        combine(task_, task_.channel.staging(at + 1), sources_.all(), own.bytes,
+                pact_.streams() ? kStreamFrom : 0);
       if (task_.borrowed_in_vain()) {
         in_vain_ = true;
         return Progress::waiting;  // for the end of the group

@@ -78,7 +78,8 @@ struct Broadcast {
     const std::uint64_t at = task.first + step;
     task.mark(step, direct);
     if (direct == 0)
-      copy_in(task.channel.staging(at), task.call.input + step * kStepBytes, piece(step), bytes);
+      copy_in(task.channel.staging(at), task.call.input + step * kStepBytes, piece(step), bytes,
+              loan.streams());
   }
   void take(std::size_t step) const {
     const std::size_t offset = step * kStepBytes;

@@ -127,15 +127,16 @@ class Channel {
   /// How a rank wants others to give, in calls of a kind.
   [[nodiscard]] Way wish(int rank, std::size_t kind) const {
     const auto& wishes = peers_[static_cast<std::size_t>(rank)].control->wishes;
-    return wishes.unusual[kind].load(std::memory_order_relaxed) ? other(usual_way(kind))
-                                                                : usual_way(kind);
+    const std::uint8_t way = wishes.way[kind].load(std::memory_order_relaxed);
+    return way == 0 ? usual_way(kind) : static_cast<Way>(way - 1);
   }
   /// A call of this kind, with blocks of so many bytes, is over, and this rank is its judge.
   void note(std::size_t kind, Way way, std::size_t block, Duration took) {
     contests_[kind].note(way, for_smallest(kind, block, took));
-    const bool unusual = contests_[kind].wanted() != usual_way(kind);
-    if (wish(rank(), kind) != contests_[kind].wanted())
-      own_->wishes.unusual[kind].store(unusual, std::memory_order_relaxed);
+    const Way wanted = contests_[kind].wanted();
+    if (wish(rank(), kind) != wanted)
+      own_->wishes.way[kind].store(static_cast<std::uint8_t>(wanted) + 1,
+                                   std::memory_order_relaxed);
   }
 
   /// Some memory, of devices and the like, only its own process can read, and nothing tells but

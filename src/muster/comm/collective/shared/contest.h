@@ -13,10 +13,10 @@
 
 namespace muster::comm::collective::shared {
 
-/// How a rank gives a block: others read it out of its process, or it copies it to its staging.
-enum class Way : std::uint8_t { lend, stage };
-
-[[nodiscard]] constexpr Way other(Way way) { return way == Way::lend ? Way::stage : Way::lend; }
+/// How a rank gives a block: others read it out of its process, or it copies it to its staging; or
+/// it does so past the cache, which others then need not take it out of.
+enum class Way : std::uint8_t { lend, stage, stream };
+inline constexpr std::array kWays{Way::lend, Way::stage, Way::stream};
 
 /// Calls for which a way is found together: an operation, with blocks of about a size.
 [[nodiscard]] inline std::size_t kind_of(Operation operation, std::size_t block) {
@@ -32,18 +32,19 @@ enum class Way : std::uint8_t { lend, stage };
   return Duration(static_cast<Duration::rep>(static_cast<double>(took.count()) * share));
 }
 /// Until ranks know better. Small blocks are copied sooner than the kernel has begun; large ones
-/// are copied by who gives while the others do, and they write past the cache.
+/// are copied by who gives while the others do, past the cache, which is never far from the best.
 [[nodiscard]] constexpr Way usual_way(std::size_t kind) {
   constexpr std::size_t kSmall = std::size_t{64} << 10;
   constexpr std::size_t kLarge = std::size_t{1} << 20;
+  if (block_of(kind) >= kLarge) return Way::stream;
   const bool combines = is_reducing(static_cast<Operation>(kind / kLoanSizes));
-  return !combines && block_of(kind) >= kSmall && block_of(kind) < kLarge ? Way::lend : Way::stage;
+  return !combines && block_of(kind) >= kSmall ? Way::lend : Way::stage;
 }
 
-/// Finds the quicker way by trying. Which one it is depends on whether the cores of the ranks share
-/// a cache, and a virtual machine may be moved at any time: so each way is tried for some calls,
-/// and the better one is used, until it has become slow or for many calls; then both are tried
-/// again.
+/// Finds the quickest way by trying. Which one it is depends on whether the cores of the ranks
+/// share a cache, and a virtual machine may be moved at any time: so each way is tried for some
+/// calls, and the best one is used, until it has become slow or for many calls; then all are tried
+/// again, beginning with that one. A way that is far behind those tried before is given up early.
 ///
 /// What counts is the time of whole calls, with their waits: who waits for others that are late
 /// learns little, but then it matters little, too.
@@ -53,7 +54,7 @@ class Contest {
   /// caches are used to it, which does not count, and several times two, which even out who is
   /// ahead. The best two count, or a single interruption would decide; of small blocks, whose times
   /// vary more, the second best.
-  explicit Contest(Way usual = Way::lend, std::uint32_t lap = 1) : usual_(usual), lap_(lap) {}
+  explicit Contest(Way first = Way::lend, std::uint32_t lap = 1) : first_(first), lap_(lap) {}
   [[nodiscard]] static Contest of(std::size_t kind) {
     const std::size_t lap = kSlots * kStepBytes / std::max(block_of(kind), kStepBytes);
     return Contest(usual_way(kind), std::max(1U, static_cast<std::uint32_t>(lap)));
@@ -61,26 +62,31 @@ class Contest {
 
   /// The way for the next call.
   [[nodiscard]] Way wanted() const {
-    if (tries(usual_)) return usual_;
-    if (tries(other(usual_))) return other(usual_);
-    return typical(Way::stage) < typical(Way::lend) ? Way::stage : Way::lend;
+    if (tries(first_)) return first_;
+    const auto tried = std::ranges::find_if(kWays, [&](Way way) { return tries(way); });
+    return tried != kWays.end() ? *tried : best();
   }
-  [[nodiscard]] bool tries() const { return tries(Way::lend) || tries(Way::stage); }
+  [[nodiscard]] bool tries() const {
+    return std::ranges::any_of(kWays, [&](Way way) { return tries(way); });
+  }
   /// For how many calls a way is tried.
   [[nodiscard]] std::uint32_t trial() const { return (is_brief() ? 9 : 5) * lap_; }
+  /// And for how many at least.
+  [[nodiscard]] std::uint32_t least_trial() const { return 3 * lap_; }
 
   /// A call was done, perhaps not in the way that is wanted by now.
   void note(Way way, Duration took) {
     if (tries(way)) {
       Side& side = sides_[static_cast<std::size_t>(way)];
       if (++side.calls > lap_) side.meter.note(took, lap_);
+      if (side.calls == least_trial()) side.hopeless = is_far_behind(side.meter.call);
     } else if (!tries() && way == wanted()) {
       watch(took);
     }
   }
 
-  /// For how many times as long as a trial its result is used. The worse way may take four times as
-  /// long: trying it costs 3 % then.
+  /// For how many times as long as a trial its result is used. A worse way may take eight times as
+  /// long: trying it costs 5 % then.
   static constexpr std::uint32_t kPeriod = 100;
   /// The same for the first result: a program's first calls find little at hand.
   static constexpr std::uint32_t kFirstPeriod = 4;
@@ -91,15 +97,17 @@ class Contest {
   static constexpr std::uint32_t kBriefLap = 8;
 
  private:
-  /// How long two laps take, at best and at second best.
+  /// How long two laps take, at best and at second best, and how long a call does at best.
   struct Meter {
     std::uint32_t calls = 0;
+    Duration call = Duration::max();
     Duration two_laps{};
     Duration least = Duration::max();
     Duration second = Duration::max();
 
-    void note(Duration call, std::uint32_t lap) {
-      two_laps += call;
+    void note(Duration took, std::uint32_t lap) {
+      call = std::min(call, took);
+      two_laps += took;
       if (++calls % (2 * lap) != 0) return;
       second = std::min(second, std::max(least, two_laps));
       least = std::min(least, two_laps);
@@ -109,13 +117,25 @@ class Contest {
   struct Side {
     std::uint32_t calls = 0;
     Meter meter;  // of all calls but the first lap
+    bool hopeless = false;
   };
   [[nodiscard]] const Side& side(Way way) const { return sides_[static_cast<std::size_t>(way)]; }
-  [[nodiscard]] bool tries(Way way) const { return side(way).calls < trial(); }
+  [[nodiscard]] bool tries(Way way) const {
+    return side(way).calls < trial() && !side(way).hopeless;
+  }
   /// Whether many calls take as long as a few of the largest.
   [[nodiscard]] bool is_brief() const { return lap_ >= kBriefLap; }
   [[nodiscard]] Duration typical(Way way) const {
-    return is_brief() ? side(way).meter.second : side(way).meter.least;
+    return is_brief() && !side(way).hopeless ? side(way).meter.second : side(way).meter.least;
+  }
+  [[nodiscard]] Way best() const {
+    return *std::ranges::min_element(kWays, {}, [&](Way way) { return typical(way); });
+  }
+  /// Even when not a single call was interrupted.
+  [[nodiscard]] bool is_far_behind(Duration least_call) const {
+    return std::ranges::any_of(kWays, [&](Way way) {
+      return side(way).calls >= trial() && least_call > typical(way) / lap_;
+    });
   }
 
   void watch(Duration took) {
@@ -125,15 +145,15 @@ class Contest {
     recent_ = {};
     const std::uint32_t period = before_ ? kPeriod : kFirstPeriod;
     if (calls_ < period * trial() && !(slow && calls_ >= least_ * trial())) return;
-    Contest next(usual_, lap_);
+    Contest next(wanted(), lap_);
     next.before_ = wanted();
     if (before_ == wanted()) next.least_ = std::min(2 * least_, kPeriod);
     *this = next;
   }
 
-  Way usual_;
+  Way first_;  // to be tried
   std::uint32_t lap_;
-  std::array<Side, 2> sides_;
+  std::array<Side, kWays.size()> sides_;
   std::optional<Way> before_;  // what was wanted before the last trials
   std::uint32_t least_ = kLeast;
   std::uint32_t calls_ = 0;  // since the last trials

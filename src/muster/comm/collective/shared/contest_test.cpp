@@ -12,119 +12,188 @@ using std::chrono::microseconds;
 constexpr std::uint32_t kLap = 3;
 const std::uint32_t kTrial = Contest(Way::lend, kLap).trial();
 
-/// How often each way was wanted in so many calls, each of which takes as long as `took` says.
-template <class Took>
-std::array<std::uint32_t, 2> play(Contest& contest, std::uint32_t calls, Took took) {
-  std::array<std::uint32_t, 2> wanted{};
-  for (std::uint32_t i = 0; i < calls; ++i) {
+/// How often each way was wanted.
+using Counts = std::array<std::uint32_t, kWays.size()>;
+
+std::uint32_t lent(const Counts& counts) { return counts[static_cast<std::size_t>(Way::lend)]; }
+std::uint32_t not_lent(const Counts& counts) { return counts[1] + counts[2]; }
+
+/// One call after the other while `goes_on`, each of which takes as long as `took` says.
+template <class Took, class GoesOn>
+Counts play_while(Contest& contest, Took took, GoesOn goes_on) {
+  Counts wanted{};
+  while (goes_on()) {
     const Way way = contest.wanted();
     ++wanted[static_cast<std::size_t>(way)];
     contest.note(way, took(way));
   }
   return wanted;
 }
+template <class Took>
+Counts play(Contest& contest, std::uint32_t calls, Took took) {
+  return play_while(contest, took, [&] { return calls-- > 0; });
+}
+/// Until there is a result.
+template <class Took>
+Counts play_trials(Contest& contest, Took took) {
+  return play_while(contest, took, [&] { return contest.tries(); });
+}
+/// Until it begins to try again.
+template <class Took>
+Counts play_until_trials(Contest& contest, Took took) {
+  return play_while(contest, took, [&] { return !contest.tries(); });
+}
 
-Duration lending_is_quicker(Way way) { return microseconds(way == Way::lend ? 10 : 40); }
-Duration staging_is_quicker(Way way) { return microseconds(way == Way::lend ? 40 : 10); }
+Duration lending_is_quicker(Way way) { return microseconds(way == Way::lend ? 10 : 15); }
+Duration staging_is_quicker(Way way) {
+  return microseconds(way == Way::lend ? 40 : way == Way::stage ? 10 : 15);
+}
 
 /// After its first result, when it begins to try again.
 template <class Took>
 Contest after_the_first(Took took) {
   Contest contest(Way::lend, kLap);
-  play(contest, (2 + Contest::kFirstPeriod) * kTrial, took);
-  EXPECT_TRUE(contest.tries());
+  play_trials(contest, took);
+  play_until_trials(contest, took);
   return contest;
 }
 
-TEST(Contest, TriesTheUsualWayFirstAndThenTheOther) {
-  for (const Way usual : {Way::lend, Way::stage}) {
+TEST(Contest, TriesTheUsualWayFirstAndThenTheOthers) {
+  for (const Way usual : kWays) {
     Contest contest(usual, kLap);
-    for (std::uint32_t i = 0; i < 2 * kTrial; ++i) {
+    Counts wanted{};
+    for (std::uint32_t i = 0; i < kWays.size() * kTrial; ++i) {
       EXPECT_TRUE(contest.tries());
-      EXPECT_EQ(contest.wanted(), i < kTrial ? usual : other(usual));
+      EXPECT_EQ(contest.wanted() == usual, i < kTrial);
+      ++wanted[static_cast<std::size_t>(contest.wanted())];
       contest.note(contest.wanted(), microseconds(1));
     }
     EXPECT_FALSE(contest.tries());
+    EXPECT_EQ(wanted, (Counts{kTrial, kTrial, kTrial}));
   }
+}
+
+TEST(Contest, WantsTheQuickestWay) {
+  for (const Way quickest : kWays) {
+    Contest contest(Way::lend, kLap);
+    play_trials(contest, [&](Way way) { return microseconds(way == quickest ? 10 : 15); });
+    EXPECT_EQ(contest.wanted(), quickest);
+  }
+}
+
+TEST(Contest, GivesAWayUpEarlyThatIsFarBehind) {
+  Contest contest(Way::lend, kLap);
+  const auto took = [](Way way) {
+    return microseconds(way == Way::lend ? 20 : way == Way::stage ? 100 : 30);
+  };
+  EXPECT_EQ(play_trials(contest, took), (Counts{kTrial, contest.least_trial(), kTrial}));
+  EXPECT_EQ(contest.wanted(), Way::lend);
+}
+
+TEST(Contest, DoesNotGiveAWayUpBecauseOfAnInterruption) {
+  for (std::uint32_t when = 0; when < kTrial; ++when) {
+    Contest contest(Way::lend, kLap);
+    std::uint32_t staged = 0;
+    const auto took = [&](Way way) -> Duration {
+      if (way != Way::stage) return microseconds(20);
+      return microseconds(staged++ == when ? 5000 : 10);
+    };
+    EXPECT_EQ(play_trials(contest, took), (Counts{kTrial, kTrial, kTrial})) << when;
+    EXPECT_EQ(contest.wanted(), Way::stage) << when;
+  }
+}
+
+// So the others need not be tried for long, should they still be far behind.
+TEST(Contest, BeginsAgainWithTheWayThatWasBest) {
+  Contest contest = after_the_first(staging_is_quicker);
+  EXPECT_EQ(contest.wanted(), Way::stage);
+  EXPECT_EQ(play_trials(contest, staging_is_quicker),
+            (Counts{contest.least_trial(), kTrial, kTrial}));
 }
 
 TEST(Contest, TriesAgainSoonAfterItsFirstResult) {
   Contest contest(Way::lend, kLap);
-  play(contest, 2 * kTrial, staging_is_quicker);
-  EXPECT_EQ(play(contest, Contest::kFirstPeriod * kTrial, staging_is_quicker)[0], 0U);
-  EXPECT_TRUE(contest.tries());
+  play_trials(contest, staging_is_quicker);
+  EXPECT_EQ(play_until_trials(contest, staging_is_quicker),
+            (Counts{0, Contest::kFirstPeriod * kTrial, 0}));
 }
 
-TEST(Contest, WantsTheQuickerWayUntilItTriesAgain) {
+TEST(Contest, WantsTheQuickestWayUntilItTriesAgain) {
   Contest contest = after_the_first(lending_is_quicker);
-  play(contest, 2 * kTrial, staging_is_quicker);
-  EXPECT_EQ(play(contest, Contest::kPeriod * kTrial, staging_is_quicker)[0], 0U);
-  EXPECT_TRUE(contest.tries());
+  play_trials(contest, staging_is_quicker);
+  EXPECT_EQ(play_until_trials(contest, staging_is_quicker),
+            (Counts{0, Contest::kPeriod * kTrial, 0}));
 }
 
-TEST(Contest, FollowsWhenTheOtherWayBecomesQuicker) {
+TEST(Contest, FollowsWhenAnotherWayBecomesQuicker) {
   Contest contest = after_the_first(lending_is_quicker);
-  const auto staging_becomes_quicker = [](Way way) {
-    return microseconds(way == Way::lend ? 10 : 5);
+  const auto round = [&](auto took) {
+    play_trials(contest, took);
+    return play_until_trials(contest, took);
   };
-  const std::uint32_t round = (Contest::kPeriod + 2) * kTrial;
-  EXPECT_EQ(play(contest, round, lending_is_quicker)[1], kTrial);
-  EXPECT_EQ(play(contest, round, staging_becomes_quicker)[0], kTrial);
-  EXPECT_EQ(play(contest, round, lending_is_quicker)[1], kTrial);
+  EXPECT_EQ(round(lending_is_quicker), (Counts{Contest::kPeriod * kTrial, 0, 0}));
+  EXPECT_EQ(round([](Way way) { return microseconds(way == Way::lend ? 10 : 5); }),
+            (Counts{0, Contest::kPeriod * kTrial, 0}));
+  EXPECT_EQ(round(lending_is_quicker), (Counts{Contest::kPeriod * kTrial, 0, 0}));
 }
 
 TEST(Contest, TriesAgainSoonWhenItsWayBecomesSlow) {
   Contest contest(Way::lend, kLap);
-  play(contest, (2 + Contest::kLeast) * kTrial, lending_is_quicker);
+  play_trials(contest, lending_is_quicker);
+  play(contest, Contest::kLeast * kTrial, lending_is_quicker);
   ASSERT_FALSE(contest.tries());
   play(contest, 2 * kTrial, staging_is_quicker);
   EXPECT_TRUE(contest.tries());
-  play(contest, 2 * kTrial, staging_is_quicker);
+  play_trials(contest, staging_is_quicker);
   EXPECT_EQ(contest.wanted(), Way::stage);
 }
 
 TEST(Contest, DoesNotTryAgainBecauseOfSomeSlowCalls) {
   Contest contest = after_the_first(lending_is_quicker);
-  play(contest, 2 * kTrial, lending_is_quicker);
+  play_trials(contest, lending_is_quicker);
   std::uint32_t calls = 0;
   const auto wanted = play(contest, (Contest::kPeriod - 1) * kTrial, [&](Way way) -> Duration {
     return ++calls % (2 * kTrial) <= 6 * kLap ? microseconds(1000) : lending_is_quicker(way);
   });
-  EXPECT_EQ(wanted[1], 0U);
+  EXPECT_EQ(not_lent(wanted), 0U);
 }
 
 // Others may be late for longer and longer.
 TEST(Contest, TriesSeldomWhenCallsBecomeSlowForAnotherReason) {
   Contest contest(Way::lend, kLap);
-  play(contest, 2 * kTrial, lending_is_quicker);
+  play_trials(contest, lending_is_quicker);
   Duration lateness = microseconds(100);
-  bool tried = false;
-  const auto late = [&](Way way) {
-    if (std::exchange(tried, contest.tries()) && !contest.tries()) lateness *= 2;
-    return lending_is_quicker(way) + lateness;
-  };
-  // It waits 2, 4, 8, 16, 32 and 64 times as long as a trial.
-  const auto wanted = play(contest, (2 + 4 + 8 + 16 + 32 + 64 + 2 * 6) * kTrial, late);
-  EXPECT_EQ(wanted[1], 6 * kTrial);
+  const auto late = [&](Way way) { return lending_is_quicker(way) + lateness; };
+  for (const std::uint32_t times : {2, 2, 4, 8, 16, 32, 64}) {
+    EXPECT_EQ(lent(play_until_trials(contest, late)), times * kTrial);
+    play_trials(contest, late);
+    lateness *= 2;
+  }
 }
 
 TEST(Contest, TriesAgainSoonAfterAChange) {
   Contest contest(Way::lend, kLap);
-  play(contest, 2 * kTrial, lending_is_quicker);
+  play_trials(contest, lending_is_quicker);
+  const auto becomes = [&](Way best, auto took) {
+    EXPECT_LE(lent(play_until_trials(contest, took)), Contest::kLeast * kTrial);
+    play_trials(contest, took);
+    EXPECT_EQ(contest.wanted(), best);
+  };
+  const auto lending_is_far_quicker = [](Way way) {
+    return microseconds(way == Way::lend ? 10 : 40);
+  };
   for (int i = 0; i < 5; ++i) {
-    play(contest, (Contest::kLeast + 2) * kTrial, staging_is_quicker);
-    ASSERT_EQ(contest.wanted(), Way::stage) << i;
-    play(contest, (Contest::kLeast + 2) * kTrial, lending_is_quicker);
-    ASSERT_EQ(contest.wanted(), Way::lend) << i;
+    becomes(Way::stage, staging_is_quicker);
+    becomes(Way::lend, lending_is_far_quicker);
   }
 }
 
 TEST(Contest, IsNotDecidedByOneInterruption) {
   for (std::uint32_t when = 0; when < kTrial; ++when) {
     Contest contest(Way::lend, kLap);
-    std::uint32_t lent = 0;
-    play(contest, 2 * kTrial, [&](Way way) -> Duration {
-      return way == Way::lend && lent++ == when ? microseconds(5000) : lending_is_quicker(way);
+    std::uint32_t calls = 0;
+    play_trials(contest, [&](Way way) -> Duration {
+      return way == Way::lend && calls++ == when ? microseconds(5000) : lending_is_quicker(way);
     });
     EXPECT_EQ(contest.wanted(), Way::lend) << when;
   }
@@ -135,8 +204,8 @@ TEST(Contest, IsNotDecidedByOneLuckyLapOfSmallBlocks) {
   constexpr std::uint32_t kManyCalls = 64;
   Contest contest(Way::lend, kManyCalls);
   std::uint32_t staged = 0;
-  play(contest, 2 * contest.trial(), [&](Way way) -> Duration {
-    if (way == Way::lend) return microseconds(20);
+  play_trials(contest, [&](Way way) -> Duration {
+    if (way != Way::stage) return microseconds(way == Way::lend ? 20 : 25);
     return microseconds(++staged > kManyCalls && staged <= 3 * kManyCalls ? 10 : 25);
   });
   EXPECT_EQ(contest.wanted(), Way::lend);
@@ -152,8 +221,8 @@ TEST(Contest, ComparesCallsOfDifferentSizes) {
 TEST(Contest, DoesNotCountTheFirstLap) {
   Contest contest(Way::lend, kLap);
   std::uint32_t staged = 0;
-  play(contest, 2 * kTrial, [&](Way way) -> Duration {
-    if (way == Way::lend) return microseconds(20);
+  play_trials(contest, [&](Way way) -> Duration {
+    if (way != Way::stage) return microseconds(20);
     return microseconds(++staged <= kLap ? 1000 : 10);
   });
   EXPECT_EQ(contest.wanted(), Way::stage);
@@ -163,8 +232,8 @@ TEST(Contest, DoesNotCountTheFirstLap) {
 TEST(Contest, GoesByTheMeanOfItsCalls) {
   Contest contest(Way::lend, kLap);
   std::uint32_t staged = 0;
-  play(contest, 2 * kTrial, [&](Way way) -> Duration {
-    if (way == Way::lend) return microseconds(20);
+  play_trials(contest, [&](Way way) -> Duration {
+    if (way != Way::stage) return microseconds(20);
     return microseconds(++staged % kLap == 0 ? 100 : 1);
   });
   EXPECT_EQ(contest.wanted(), Way::lend);
@@ -178,8 +247,7 @@ TEST(Contest, CountsACallForTheWayInWhichItWasDone) {
   for (int late = 0; late < 10; ++late) contest.note(Way::lend, microseconds(1));
   EXPECT_EQ(contest.wanted(), Way::stage);
   EXPECT_TRUE(contest.tries());
-  play(contest, kTrial, staging_is_quicker);
-  EXPECT_FALSE(contest.tries());
+  play_trials(contest, staging_is_quicker);
   EXPECT_EQ(contest.wanted(), Way::stage);
 }
 

@@ -83,9 +83,13 @@ inline void copy_few(std::byte* into, const std::byte* from, std::size_t bytes) 
 /// need the cache sooner.
 inline constexpr std::size_t kStreamOwnFrom = std::size_t{4} << 20;
 
-/// From the caller's memory to what others read; `whole` is how much the call copies in all.
-inline void copy_in(std::byte* into, const std::byte* from, std::size_t bytes, std::size_t whole) {
+/// From the caller's memory to what others read; `whole` is how much the call copies in all. To
+/// write past the cache pays where the others' cores have another one: a line would be taken from
+/// one to the other twice, when it is read and when it is written again.
+inline void copy_in(std::byte* into, const std::byte* from, std::size_t bytes, std::size_t whole,
+                    bool past_cache) {
   if (bytes == 0) return;
+  if (past_cache) return copy_in_turns<true>(into, from, bytes);
   if (whole >= kStreamFrom) return copy_in_turns<false>(into, from, bytes);
   std::memcpy(into, from, bytes);
 }

@@ -46,9 +46,11 @@ TEST(Copy, InTurnsIsTheSameAsAllAtOnce) {
 TEST(Copy, InAndOutChooseByWhatTheCallCopiesInAll) {
   for (const std::size_t whole : {std::size_t{1}, kStreamFrom}) {
     for (const std::size_t bytes : {0, 4, 8, 9, 5000}) {
-      expect_copies(bytes, [&](auto* into, const auto* from, std::size_t size) {
-        copy_in(into, from, size, whole);
-      });
+      for (const bool past_cache : {false, true}) {
+        expect_copies(bytes, [&](auto* into, const auto* from, std::size_t size) {
+          copy_in(into, from, size, whole, past_cache);
+        });
+      }
       expect_copies(bytes, [&](auto* into, const auto* from, std::size_t size) {
         copy_out(into, from, size, whole);
       });

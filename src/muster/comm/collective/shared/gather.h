@@ -110,7 +110,7 @@ struct Gather {
     if (bytes == 0) return;
     const std::size_t offset = step * kStepBytes;
     const std::byte* const from = input + offset;
-    if (direct == 0) copy_in(task.channel.staging(at), from, bytes, blocks.total());
+    if (direct == 0) copy_in(task.channel.staging(at), from, bytes, blocks.total(), loan.streams());
     // For itself, too, while it is in the cache.
     if (takes && steps > 1)
       copy_out(task.call.output + blocks.start(task.rank) + offset, from, bytes, blocks.total());

@@ -10,7 +10,7 @@ namespace muster::comm::collective::shared {
 
 // What lies in the memory that the ranks of one host share. See docs/internals/collectives.md.
 
-inline constexpr std::uint64_t kMagic = 0x3447'5250'5453'554d;  // "MUSTPRG4"
+inline constexpr std::uint64_t kMagic = 0x3547'5250'5453'554d;  // "MUSTPRG5"
 
 /// Tags that have a channel of their own in the segment; calls with further tags go by messages.
 inline constexpr std::size_t kChannels = 16;
@@ -57,9 +57,9 @@ struct alignas(64) Done {
   std::atomic<std::uint64_t> steps;  ///< positions that the rank has finished with
 };
 
-/// Kinds of calls in which others should not give in the usual way; see `Loan`.
+/// How others should give in each kind of calls: a `Way`, plus one; 0 for the usual way.
 struct alignas(64) Wishes {
-  std::atomic<bool> unusual[kLoanKinds];
+  std::atomic<std::uint8_t> way[kLoanKinds];
 };
 
 /// What becomes of memory that was lent and cannot be read; see `Channel::decline`.

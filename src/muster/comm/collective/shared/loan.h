@@ -11,10 +11,10 @@
 
 namespace muster::comm::collective::shared {
 
-/// For calls whose blocks can be lent instead of staged. Who lends says at its first step where its
-/// input lies, and nothing at the others; whoever takes reads its block straight out of that
-/// process, by a system call, or out of its arena: as a whole, or, where it is combined, piece by
-/// piece. Who lends waits until all have read.
+/// For calls whose blocks can be lent instead of staged, or staged past the cache. Who lends says
+/// at its first step where its input lies, and nothing at the others; whoever takes reads its block
+/// straight out of that process, by a system call, or out of its arena: as a whole, or, where it is
+/// combined, piece by piece. Who lends waits until all have read.
 ///
 /// Every rank follows the wish of one of those who take, the judge, but nobody relies on that: of
 /// one call, some blocks may be lent and others staged.
@@ -35,6 +35,8 @@ class Loan {
   }
   [[nodiscard]] bool is_open() const { return open_; }
   [[nodiscard]] bool lends() const { return address_ != 0; }
+  /// Whether what is staged goes past the cache.
+  [[nodiscard]] bool streams() const { return open_ && wish_ == Way::stream; }
   [[nodiscard]] bool lent_by(int rank) const {
     return open_ && lenders_[static_cast<std::size_t>(rank)];
   }
@@ -83,7 +85,7 @@ class Loan {
   /// know yet do so in the first lap, which does not count. Where nobody could lend, as in place,
   /// or somebody lent out of the arena, it tells nothing.
   void end() {
-    if (judges_ && !in_arena_ && (wish_ == Way::stage || lends() || lender_count_ > 0))
+    if (judges_ && !in_arena_ && (wish_ != Way::lend || lends() || lender_count_ > 0))
       task_.channel.note(kind_, wish_, block_, now() - began_);
   }
 

@@ -42,12 +42,13 @@ auto choose_operation(Channel& channel, const Call& call, bool lends, Use use) {
       return use.template operator()<Stepped<Reduce>>(channel, call);
     case Operation::allreduce:
       if (lends && LentAllreduce::takes(call)) {
-        if (Pact::way(channel, call, bytes) == Way::lend)
-          return use.template operator()<Stepped<LentAllreduce>>(channel, call);
-        if (ranks > 2) return use.template operator()<SplitAllreduce>(channel, call, true);
-        return use.template operator()<Stepped<LargeReduce>>(channel, call);
+        const Way way = Pact::way(channel, call, bytes);
+        if (way == Way::lend) return use.template operator()<Stepped<LentAllreduce>>(channel, call);
+        if (ranks > 2) return use.template operator()<SplitAllreduce>(channel, call, way);
+        return use.template operator()<Stepped<LargeReduce>>(channel, call, way);
       }
-      if (splits(call, ranks)) return use.template operator()<SplitAllreduce>(channel, call, false);
+      if (splits(call, ranks))
+        return use.template operator()<SplitAllreduce>(channel, call, std::nullopt);
       return use.template operator()<Stepped<Reduce>>(channel, call);
     case Operation::allgather:
       if (InlineGather::fits(call))

@@ -32,15 +32,17 @@ class Pact {
   void say() {
     if (!open_ || task_.rank != 0) return;
     const Way next = task_.channel.wish(0, kind_);
-    task_.channel.line(task_.first).payload[kNextAt] = std::byte{next == Way::lend};
+    task_.channel.line(task_.first).payload[kNextAt] = static_cast<std::byte>(next);
     task_.channel.agree(kind_, next);
   }
   /// The first step was seen.
   void hear() {
     if (!open_ || task_.rank == 0) return;
-    const bool lend = task_.channel.line(0, task_.first).payload[kNextAt] != std::byte{0};
-    task_.channel.agree(kind_, lend ? Way::lend : Way::stage);
+    task_.channel.agree(kind_,
+                        static_cast<Way>(task_.channel.line(0, task_.first).payload[kNextAt]));
   }
+  /// Whether what is staged goes past the cache.
+  [[nodiscard]] bool streams() const { return open_ && way_ == Way::stream; }
   void end() {
     if (open_ && task_.rank == 0)
       task_.channel.note(kind_, way_, bytes_, std::chrono::steady_clock::now() - began_);

@@ -44,7 +44,8 @@ struct Reduce {
     }
     task.mark(step, direct);
     if (direct == 0)
-      std::memcpy(task.channel.staging(at), task.call.input + step * kStepBytes, piece(step));
+      copy_in(task.channel.staging(at), task.call.input + step * kStepBytes, piece(step), bytes,
+              streams);
   }
   void take(std::size_t step) {
     if (!takes || bytes == 0) return;
@@ -67,6 +68,7 @@ struct Reduce {
   bool takes;
   bool gives;
   bool lends = false;
+  bool streams = false;  // past the cache
   std::uint64_t direct = 0;
   int needs_from = 0;
   int needs_to;
@@ -83,6 +85,7 @@ struct LentReduce : Reduce {
       : Reduce(channel, call), loan(task), lent(task, loan, kStepBytes) {
     const std::span lendable(call.input, gives && direct == 0 ? bytes : 0);
     if (loan.open(bytes, call.root, lendable)) lends = true;
+    streams = loan.streams();
   }
   [[nodiscard]] int source() const { return loan.source(); }
 
@@ -100,8 +103,9 @@ struct LentReduce : Reduce {
 /// Allreduce in its plain form, of a size that could be lent, too; see lent_allreduce.h. Steps and
 /// bytes are those of `Reduce`.
 struct LargeReduce : Reduce {
-  LargeReduce(Channel& channel, const Call& call) : Reduce(channel, call), pact(task) {
-    pact.open(bytes, Way::stage);
+  LargeReduce(Channel& channel, const Call& call, Way way) : Reduce(channel, call), pact(task) {
+    pact.open(bytes, way);
+    streams = pact.streams();
   }
 
   Pact pact;

@@ -24,7 +24,7 @@ struct ReduceScatter {
         needs_to(task.ranks),
         sources(task.ranks) {}
 
-  void give(std::size_t step) const { shares.give(task, blocks, step); }
+  void give(std::size_t step) const { shares.give(task, blocks, step, streams); }
   void take(std::size_t step) {
     const std::size_t bytes = shares.piece(blocks.bytes(task.rank), step);
     if (bytes == 0) return;
@@ -53,6 +53,7 @@ struct ReduceScatter {
   std::size_t steps;
   bool gives = true;
   bool lends = false;
+  bool streams = false;  // past the cache
   int needs_from = 0;
   int needs_to;
   Sources sources;
@@ -69,6 +70,7 @@ struct LentReduceScatter : ReduceScatter {
     // In place, what others have not read yet would be overwritten.
     const std::span lendable(call.input, call.in_place() ? 0 : blocks.total());
     lends = loan.open(blocks.largest(), 0, lendable);
+    streams = loan.streams();
   }
   [[nodiscard]] int source() const { return loan.source(); }
 

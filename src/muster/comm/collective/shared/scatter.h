@@ -41,7 +41,7 @@ struct Scatter {
   }
 
   [[nodiscard]] bool brief() const { return shares.inlined; }
-  void give(std::size_t step) const { shares.give(task, blocks, step); }
+  void give(std::size_t step) const { shares.give(task, blocks, step, loan.streams()); }
   void take(std::size_t step) const {
     const std::size_t bytes = loan.lends() ? own : shares.piece(own, step);
     if (bytes == 0 || loan.lent_by(task.call.root)) return;

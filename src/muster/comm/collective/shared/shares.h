@@ -31,7 +31,8 @@ struct Shares {
   }
 
   /// Puts this rank's pieces of a step where the others find them.
-  void give(const Task& task, const BlockMap& blocks, std::size_t step) const {
+  void give(const Task& task, const BlockMap& blocks, std::size_t step,
+            bool past_cache = false) const {
     const std::uint64_t at = task.first + step;
     std::byte* const target = inlined ? task.channel.line(at).payload : task.channel.staging(at);
     for (int rank = 0; rank < task.ranks; ++rank) {
@@ -42,7 +43,7 @@ struct Shares {
       if (inlined) {
         copy_few(into, from, bytes);
       } else {
-        copy_in(into, from, bytes, blocks.total());
+        copy_in(into, from, bytes, blocks.total(), past_cache);
       }
     }
   }
