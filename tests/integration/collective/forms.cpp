@@ -27,9 +27,9 @@ constexpr std::size_t kLong = (std::size_t{2} << 20) / kItem + 100'000;
 int until_lent(Operation operation) {
   using namespace collective::shared;
   const std::size_t kind = kind_of(operation, kLarge * kItem);
-  if (usual_way(kind) == Way::lend) return 0;
+  if (usual_way(kind, true) == Way::lend) return 0;
   // The judge's wish arrives a call later, and the ranks that give may be ahead of it.
-  return static_cast<int>(Contest::of(kind).trial()) + 4;
+  return static_cast<int>(Contest::of(kind, true).trial()) + 4;
 }
 
 std::vector<Form> in_memory(Operation operation) {

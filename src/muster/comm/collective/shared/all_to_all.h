@@ -16,9 +16,9 @@ namespace muster::comm::collective::shared {
 /// Steps: 1 when n - 1 blocks fit into 360 bytes; else ⌈largest block / share⌉, with a share of 32
 /// KiB / (n - 1). Bytes: every rank writes n - 1 blocks and reads n - 1.
 struct AllToAll {
-  /// `may_lend` only if all blocks are equal.
+  /// Blocks can be lent only if all are `equal`.
   AllToAll(Channel& channel, const Call& call, BlockMap to, BlockMap from, std::size_t largest,
-           bool may_lend)
+           bool equal)
       : task(channel, call),
         loan(task),
         outgoing(std::move(to)),
@@ -28,7 +28,7 @@ struct AllToAll {
         needs_to(task.ranks) {
     // In place, what others have not read yet would be overwritten.
     const std::span lendable(call.input, call.in_place() ? 0 : outgoing.total());
-    if (may_lend) lends = loan.open(largest, 0, lendable);
+    if (equal) lends = loan.open(largest, 0, lendable);
   }
   [[nodiscard]] Loan::Block block_of(int rank) const {
     return {outgoing.start(task.rank),

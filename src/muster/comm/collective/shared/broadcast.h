@@ -51,7 +51,7 @@ struct InlineBroadcast {
 /// Steps: ⌈bytes / 32 KiB⌉. Bytes: the root writes `bytes` once (nothing, if they lie in its arena,
 /// or are lent), each other rank reads them once.
 struct Broadcast {
-  Broadcast(Channel& channel, const Call& call, bool may_lend)
+  Broadcast(Channel& channel, const Call& call)
       : task(channel, call),
         loan(task),
         bytes(call.count * task.item),
@@ -64,7 +64,7 @@ struct Broadcast {
       needs_from = call.root;
       needs_to = call.root + 1;
     }
-    if (may_lend && loan.open(bytes, (call.root + 1) % task.ranks, lendable())) lends = true;
+    if (loan.open(bytes, (call.root + 1) % task.ranks, lendable())) lends = true;
   }
   [[nodiscard]] std::span<const std::byte> lendable() const {
     return {task.call.input, gives && direct == 0 ? bytes : 0};

@@ -6,9 +6,10 @@ namespace muster::comm::collective::shared {
 
 static_assert(kLoanKinds == kOperations.size() * kLoanSizes);
 
-Channel::Channel(Segment& segment, std::size_t index, Duration lease,
+Channel::Channel(Segment& segment, std::size_t index, Duration lease, bool may_lend,
                  const std::function<void()>* at_step)
     : segment_(segment),
+      may_lend_(may_lend),
       at_step_(at_step),
       own_(&segment.control(segment.rank()).channels[index]),
       own_staging_(segment.staging(segment.rank(), index)),
@@ -16,8 +17,8 @@ Channel::Channel(Segment& segment, std::size_t index, Duration lease,
   for (int rank = 0; rank < segment.ranks(); ++rank)
     peers_.push_back({&segment.control(rank).channels[index], segment.staging(rank, index)});
   for (std::size_t kind = 0; kind < kLoanKinds; ++kind) {
-    contests_[kind] = Contest::of(kind);
-    agreed_[kind] = usual_way(kind);
+    contests_[kind] = Contest::of(kind, may_lend);
+    agreed_[kind] = usual_way(kind, may_lend);
   }
 }
 

@@ -27,8 +27,9 @@ namespace muster::comm::collective::shared {
 /// Only one thread at a time.
 class Channel {
  public:
-  /// `at_step`, if there is one, is called before anything is said; it outlives the channel.
-  Channel(Segment& segment, std::size_t index, Duration lease,
+  /// `may_lend`: ranks can read each other's memory. `at_step`, if there is one, is called before
+  /// anything is said; it outlives the channel.
+  Channel(Segment& segment, std::size_t index, Duration lease, bool may_lend = false,
           const std::function<void()>* at_step = nullptr);
 
   [[nodiscard]] Segment& segment() const { return segment_; }
@@ -128,7 +129,7 @@ class Channel {
   [[nodiscard]] Way wish(int rank, std::size_t kind) const {
     const auto& wishes = peers_[static_cast<std::size_t>(rank)].control->wishes;
     const std::uint8_t way = wishes.way[kind].load(std::memory_order_relaxed);
-    return way == 0 ? usual_way(kind) : static_cast<Way>(way - 1);
+    return way == 0 ? usual_way(kind, may_lend_) : static_cast<Way>(way - 1);
   }
   /// A call of this kind, with blocks of so many bytes, is over, and this rank is its judge.
   void note(std::size_t kind, Way way, std::size_t block, Duration took) {
@@ -212,6 +213,7 @@ class Channel {
   void look_who_finished();
 
   Segment& segment_;  // of the plane that owns this
+  bool may_lend_;
   const std::function<void()>* at_step_;
   ChannelControl* own_;
   std::byte* own_staging_;

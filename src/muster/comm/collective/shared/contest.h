@@ -33,12 +33,12 @@ inline constexpr std::array kWays{Way::lend, Way::stage, Way::stream};
 }
 /// Until ranks know better. Small blocks are copied sooner than the kernel has begun; large ones
 /// are copied by who gives while the others do, past the cache, which is never far from the best.
-[[nodiscard]] constexpr Way usual_way(std::size_t kind) {
+[[nodiscard]] constexpr Way usual_way(std::size_t kind, bool may_lend) {
   constexpr std::size_t kSmall = std::size_t{64} << 10;
   constexpr std::size_t kLarge = std::size_t{1} << 20;
   if (block_of(kind) >= kLarge) return Way::stream;
   const bool combines = is_reducing(static_cast<Operation>(kind / kLoanSizes));
-  return !combines && block_of(kind) >= kSmall ? Way::lend : Way::stage;
+  return may_lend && !combines && block_of(kind) >= kSmall ? Way::lend : Way::stage;
 }
 
 /// Finds the quickest way by trying. Which one it is depends on whether the cores of the ranks
@@ -54,10 +54,12 @@ class Contest {
   /// caches are used to it, which does not count, and several times two, which even out who is
   /// ahead. The best two count, or a single interruption would decide; of small blocks, whose times
   /// vary more, the second best.
-  explicit Contest(Way first = Way::lend, std::uint32_t lap = 1) : first_(first), lap_(lap) {}
-  [[nodiscard]] static Contest of(std::size_t kind) {
+  explicit Contest(Way first = Way::lend, std::uint32_t lap = 1, bool may_lend = true)
+      : first_(first), lap_(lap), may_lend_(may_lend) {}
+  [[nodiscard]] static Contest of(std::size_t kind, bool may_lend) {
     const std::size_t lap = kSlots * kStepBytes / std::max(block_of(kind), kStepBytes);
-    return Contest(usual_way(kind), std::max(1U, static_cast<std::uint32_t>(lap)));
+    return Contest(usual_way(kind, may_lend), std::max(1U, static_cast<std::uint32_t>(lap)),
+                   may_lend);
   }
 
   /// The way for the next call.
@@ -121,7 +123,7 @@ class Contest {
   };
   [[nodiscard]] const Side& side(Way way) const { return sides_[static_cast<std::size_t>(way)]; }
   [[nodiscard]] bool tries(Way way) const {
-    return side(way).calls < trial() && !side(way).hopeless;
+    return side(way).calls < trial() && !side(way).hopeless && (may_lend_ || way != Way::lend);
   }
   /// Whether many calls take as long as a few of the largest.
   [[nodiscard]] bool is_brief() const { return lap_ >= kBriefLap; }
@@ -145,7 +147,7 @@ class Contest {
     recent_ = {};
     const std::uint32_t period = before_ ? kPeriod : kFirstPeriod;
     if (calls_ < period * trial() && !(slow && calls_ >= least_ * trial())) return;
-    Contest next(wanted(), lap_);
+    Contest next(wanted(), lap_, may_lend_);
     next.before_ = wanted();
     if (before_ == wanted()) next.least_ = std::min(2 * least_, kPeriod);
     *this = next;
@@ -153,6 +155,7 @@ class Contest {
 
   Way first_;  // to be tried
   std::uint32_t lap_;
+  bool may_lend_;
   std::array<Side, kWays.size()> sides_;
   std::optional<Way> before_;  // what was wanted before the last trials
   std::uint32_t least_ = kLeast;

@@ -103,6 +103,16 @@ TEST(Contest, DoesNotGiveAWayUpBecauseOfAnInterruption) {
   }
 }
 
+TEST(Contest, NeverLendsWhereThatIsNotAllowed) {
+  for (const std::size_t block : {kLendFrom, 16 * kLendFrom, 256 * kLendFrom}) {
+    const std::size_t kind = kind_of(Operation::gather, block);
+    Contest contest = Contest::of(kind, false);
+    EXPECT_EQ(lent(play(contest, 10 * contest.trial(), lending_is_quicker)), 0U);
+    EXPECT_NE(contest.wanted(), Way::lend);
+    EXPECT_NE(usual_way(kind, false), Way::lend);
+  }
+}
+
 // So the others need not be tried for long, should they still be far behind.
 TEST(Contest, BeginsAgainWithTheWayThatWasBest) {
   Contest contest = after_the_first(staging_is_quicker);

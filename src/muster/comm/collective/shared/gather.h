@@ -64,8 +64,8 @@ struct InlineGather {
 /// writes its block once (nothing, if it lies in its arena, or is lent); who takes reads n - 1
 /// blocks.
 struct Gather {
-  /// `blocks` is the output, as all ranks know it. `may_lend` only if they are equal.
-  Gather(Channel& channel, const Call& call, BlockMap the_blocks, bool may_lend)
+  /// `blocks` is the output, as all ranks know it. They can be lent only if they are `equal`.
+  Gather(Channel& channel, const Call& call, BlockMap the_blocks, bool equal)
       : task(channel, call),
         loan(task),
         blocks(std::move(the_blocks)),
@@ -85,7 +85,7 @@ struct Gather {
       lends = direct != 0;
     }
     const std::span lendable(input, gives && direct == 0 ? own : 0);
-    if (may_lend && loan.open(largest, all ? 0 : call.root, lendable)) lends = true;
+    if (equal && loan.open(largest, all ? 0 : call.root, lendable)) lends = true;
   }
   [[nodiscard]] Loan::Block block_of(int rank) const {
     return {0, {task.call.output + blocks.start(rank), blocks.bytes(rank)}};

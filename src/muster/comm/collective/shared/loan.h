@@ -28,10 +28,13 @@ class Loan {
     std::span<std::byte> into;
   };
 
-  /// Both ways are open to this call, if it is worth it: all ranks come to the same result. `input`
+  /// All ways are open to this call, if it is worth it: all ranks come to the same result. `input`
   /// is what this rank can lend, empty if nothing. Returns whether it does.
   bool open(std::size_t block, int judge, std::span<const std::byte> input) {
-    return block >= kLendFrom && begin(block, judge, input);
+    return is_worth_it(block, task_.ranks) && begin(block, judge, input);
+  }
+  [[nodiscard]] static bool is_worth_it(std::size_t block, int ranks) {
+    return block >= kLendFrom && ranks > 1;
   }
   [[nodiscard]] bool is_open() const { return open_; }
   [[nodiscard]] bool lends() const { return address_ != 0; }

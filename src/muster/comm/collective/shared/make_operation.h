@@ -24,9 +24,9 @@ inline constexpr std::size_t kSplitFrom = 4096;
 }
 
 /// Calls `use.operator()<Made>(arguments…)` with the operation that carries out `call` and what it
-/// is made from. `lends`: ranks can read each other's memory.
+/// is made from.
 template <class Use>
-auto choose_operation(Channel& channel, const Call& call, bool lends, Use use) {
+auto choose_operation(Channel& channel, const Call& call, Use use) {
   using collective::Operation;
   const std::size_t bytes = call.count * item_size(call.element);
   const int ranks = channel.ranks();
@@ -35,13 +35,13 @@ auto choose_operation(Channel& channel, const Call& call, bool lends, Use use) {
     case Operation::broadcast:
       if (InlineBroadcast::takes(call))
         return use.template operator()<Stepped<InlineBroadcast>>(channel, call);
-      return use.template operator()<Stepped<Broadcast>>(channel, call, lends);
+      return use.template operator()<Stepped<Broadcast>>(channel, call);
     case Operation::reduce:
-      if (lends && bytes >= kLendFrom)
+      if (Loan::is_worth_it(bytes, ranks))
         return use.template operator()<Stepped<LentReduce>>(channel, call);
       return use.template operator()<Stepped<Reduce>>(channel, call);
     case Operation::allreduce:
-      if (lends && LentAllreduce::takes(call)) {
+      if (ranks > 1 && LentAllreduce::takes(call)) {
         const Way way = Pact::way(channel, call, bytes);
         if (way == Way::lend) return use.template operator()<Stepped<LentAllreduce>>(channel, call);
         if (ranks > 2) return use.template operator()<SplitAllreduce>(channel, call, way);
@@ -54,9 +54,9 @@ auto choose_operation(Channel& channel, const Call& call, bool lends, Use use) {
       if (InlineGather::fits(call))
         return use.template operator()<Stepped<InlineGather>>(channel, call);
       return use.template operator()<Stepped<Gather>>(channel, call, BlockMap::of(call, ranks),
-                                                      lends && !call.variable);
+                                                      !call.variable);
     case Operation::reduce_scatter:
-      if (lends && !call.variable && bytes >= kLendFrom)
+      if (!call.variable && Loan::is_worth_it(bytes, ranks))
         return use.template operator()<Stepped<LentReduceScatter>>(channel, call,
                                                                    BlockMap(ranks, bytes));
       return use.template operator()<Stepped<ReduceScatter>>(channel, call,
@@ -65,34 +65,33 @@ auto choose_operation(Channel& channel, const Call& call, bool lends, Use use) {
       if (call.variable) return use.template operator()<Variable>(channel, call);
       if (InlineGather::fits(call))
         return use.template operator()<Stepped<InlineGather>>(channel, call);
-      return use.template operator()<Stepped<Gather>>(channel, call, BlockMap(ranks, bytes), lends);
+      return use.template operator()<Stepped<Gather>>(channel, call, BlockMap(ranks, bytes), true);
     case Operation::scatter:
       if (call.variable) return use.template operator()<Variable>(channel, call);
       if (InlineScatter::takes(call, ranks))
         return use.template operator()<Stepped<InlineScatter>>(channel, call);
       return use.template operator()<Stepped<Scatter>>(channel, call, BlockMap(ranks, bytes), bytes,
-                                                       bytes, lends);
+                                                       bytes, true);
     case Operation::all_to_all: break;
   }
   if (call.variable) return use.template operator()<Variable>(channel, call);
   return use.template operator()<Stepped<AllToAll>>(channel, call, BlockMap(ranks, bytes),
-                                                    BlockMap(ranks, bytes), bytes, lends);
+                                                    BlockMap(ranks, bytes), bytes, true);
 }
 
 /// Calls `use` with the operation, which lives on the stack.
 template <class Use>
-auto with_operation(Channel& channel, const Call& call, bool lends, Use use) {
-  return choose_operation(channel, call, lends, [&]<class Made>(auto&&... arguments) {
+auto with_operation(Channel& channel, const Call& call, Use use) {
+  return choose_operation(channel, call, [&]<class Made>(auto&&... arguments) {
     Made operation(std::forward<decltype(arguments)>(arguments)...);
     return use(operation);
   });
 }
 
 /// `call` outlives it.
-[[nodiscard]] inline std::unique_ptr<Operation> make_operation(Channel& channel, const Call& call,
-                                                               bool lends) {
+[[nodiscard]] inline std::unique_ptr<Operation> make_operation(Channel& channel, const Call& call) {
   return choose_operation(
-      channel, call, lends, []<class Made>(auto&&... arguments) -> std::unique_ptr<Operation> {
+      channel, call, []<class Made>(auto&&... arguments) -> std::unique_ptr<Operation> {
         return std::make_unique<Made>(std::forward<decltype(arguments)>(arguments)...);
       });
 }

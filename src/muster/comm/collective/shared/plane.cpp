@@ -90,7 +90,7 @@ class SharedPlane::Pending final : public Handle::State {
 
   // With the lane held:
   Operation& operation() {
-    if (!operation_) operation_ = make_operation(lane_.channel, call_, plane_->options_.lends);
+    if (!operation_) operation_ = make_operation(lane_.channel, call_);
     return *operation_;
   }
   void abandon() const {
@@ -133,7 +133,6 @@ class SharedPlane::Pending final : public Handle::State {
 
 SharedPlane::SharedPlane(std::shared_ptr<Segment> segment, Options options)
     : segment_(std::move(segment)), options_(std::move(options)) {
-  if (segment_->ranks() == 1) options_.lends = false;  // to whom?
   tell_cores(segment_->header());
   add_lane(0);
 }
@@ -143,8 +142,7 @@ SharedPlane::~SharedPlane() = default;
 // ---- Lanes
 
 void SharedPlane::add_lane(std::size_t index) {
-  const auto* const at_step = options_.at_step ? &options_.at_step : nullptr;
-  lane_storage_.push_back(std::make_unique<Lane>(*segment_, index, options_.lease, at_step));
+  lane_storage_.push_back(std::make_unique<Lane>(*segment_, index, options_));
   lanes_[index] = lane_storage_.back().get();
 }
 
@@ -208,7 +206,7 @@ Result<void> SharedPlane::run_here(Lane& lane, const Call& call, Timeout timeout
   // Of what is staged a rank takes long enough for the next step to come meanwhile.
   const bool streams =
       lane.channel.streams() && call.count * item_size(call.element) <= kInlineBytes;
-  return with_operation(lane.channel, call, options_.lends, [&](auto& operation) -> Result<void> {
+  return with_operation(lane.channel, call, [&](auto& operation) -> Result<void> {
     // Most calls are over after a few looks: nothing else is done before.
     const int looks = crowded_.load(std::memory_order_relaxed) ? kCrowdedLooks : kFirstLooks;
     for (int look = 0; look < looks; ++look) {

@@ -79,8 +79,10 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
  private:
   class Pending;
   struct Lane {
-    Lane(Segment& segment, std::size_t number, Duration lease, const std::function<void()>* at_step)
-        : channel(segment, number, lease, at_step), index(number) {}
+    Lane(Segment& segment, std::size_t number, const Options& options)
+        : channel(segment, number, options.lease, options.lends,
+                  options.at_step ? &options.at_step : nullptr),
+          index(number) {}
 
     Hold owner;  ///< held by whoever carries on the first call
     Channel channel;

@@ -19,9 +19,9 @@ namespace muster::comm::collective::shared {
 /// reads one.
 struct Scatter {
   /// `own` is this rank's block in bytes, `blocks` those of the root's input, `largest` the largest
-  /// of them, which all ranks know. `may_lend` only if they are equal.
+  /// of them, which all ranks know. They can be lent only if they are `equal`.
   Scatter(Channel& channel, const Call& call, BlockMap the_blocks, std::size_t own_bytes,
-          std::size_t largest, bool may_lend)
+          std::size_t largest, bool equal)
       : task(channel, call),
         loan(task),
         blocks(std::move(the_blocks)),
@@ -34,7 +34,7 @@ struct Scatter {
       needs_to = call.root + 1;
     }
     const std::span lendable(call.input, gives ? blocks.total() : 0);
-    if (may_lend) lends = loan.open(largest, (call.root + 1) % task.ranks, lendable);
+    if (equal) lends = loan.open(largest, (call.root + 1) % task.ranks, lendable);
   }
   [[nodiscard]] Loan::Block block_of(int /*rank*/) const {
     return {blocks.start(task.rank), {task.call.output, own}};
