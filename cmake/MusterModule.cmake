@@ -8,6 +8,7 @@
 #   LINK targets...            external libraries that its headers need
 #   LINK_PRIVATE targets...    external libraries that only its sources need
 #   SOURCES files...           sources; a *_test.cpp goes to NAME_tests, never into the library
+#   COLD_SOURCES files...      those among them that are built as COLD says, in a module that is not
 #   PUBLIC_HEADERS files...    headers to install; all of the folder's headers when not given
 # )
 # Makes the static library muster_NAME (alias muster::NAME) and, with MUSTER_BUILD_TESTS, the program NAME_tests.
@@ -17,7 +18,8 @@ add_custom_target(unit_tests COMMENT "All test programs with the label unit")
 set(MUSTER_TEST_TIMEOUT 60 CACHE STRING "Seconds that one unit test may take")
 
 function(muster_add_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "HOT;COLD;UNITY" "TEST_LABEL" "DEPS;LINK;LINK_PRIVATE;SOURCES;PUBLIC_HEADERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "HOT;COLD;UNITY" "TEST_LABEL"
+                        "DEPS;LINK;LINK_PRIVATE;SOURCES;COLD_SOURCES;PUBLIC_HEADERS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "muster_add_module(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -29,7 +31,16 @@ function(muster_add_module name)
   list(TRANSFORM arg_DEPS PREPEND "muster::" OUTPUT_VARIABLE deps)
 
   set(library muster_${name})
-  add_library(${library} STATIC ${sources})
+  set(objects)
+  if(arg_COLD_SOURCES)
+    list(REMOVE_ITEM sources ${arg_COLD_SOURCES})
+    muster_add_cold_objects(${library}_cold "${arg_COLD_SOURCES}" ${deps} ${arg_LINK} ${arg_LINK_PRIVATE})
+    if(arg_UNITY AND MUSTER_UNITY)
+      muster_compile_together(${library}_cold ${arg_COLD_SOURCES})
+    endif()
+    set(objects "$<TARGET_OBJECTS:${library}_cold>")
+  endif()
+  add_library(${library} STATIC ${sources} ${objects})
   add_library(muster::${name} ALIAS ${library})
   set_target_properties(${library} PROPERTIES EXPORT_NAME ${name} LINKER_LANGUAGE CXX)
   target_compile_features(${library} PUBLIC cxx_std_20)
@@ -57,13 +68,25 @@ function(muster_add_module name)
     if(NOT arg_TEST_LABEL)
       set(arg_TEST_LABEL unit)
     endif()
-    muster_add_test_program(${name}_tests LABEL ${arg_TEST_LABEL} LINK ${library} ${arg_LINK_PRIVATE} SOURCES ${tests})
-    if(arg_UNITY AND MUSTER_UNITY)
-      muster_compile_together(${name}_tests ${tests})
+    set(unity)
+    if(arg_UNITY)
+      set(unity UNITY)
     endif()
+    muster_add_test_program(${name}_tests ${unity} LABEL ${arg_TEST_LABEL} LINK ${library} ${arg_LINK_PRIVATE} SOURCES
+                                ${tests})
   endif()
   muster_install_module(${name} "${arg_PUBLIC_HEADERS}")
   muster_record_module(${name} "${arg_DEPS}")
+endfunction()
+
+# muster_add_cold_objects(TARGET sources linked...): CMake compiles no sources together that have options of their own, so
+# they are a target.
+function(muster_add_cold_objects target sources)
+  add_library(${target} OBJECT ${sources})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_BINARY_DIR}/generated")
+  target_link_libraries(${target} PRIVATE ${ARGN} Threads::Threads muster_warnings)
+  target_compile_options(${target} PRIVATE ${MUSTER_COLD_OPTIONS})
+  muster_precompile(${target} muster_pch)
 endfunction()
 
 # muster_compile_together(TARGET sources...): those of one folder as one, at most eight, so that a change of one is
@@ -79,10 +102,10 @@ function(muster_compile_together target)
   endforeach()
 endfunction()
 
-# muster_add_test_program(NAME LABEL label [TIMEOUT seconds] LINK targets... SOURCES files...)
-# A GoogleTest program whose cases ctest runs one by one. Labels: unit, integration, soak.
+# muster_add_test_program(NAME [UNITY] LABEL label [TIMEOUT seconds] LINK targets... SOURCES files...)
+# A GoogleTest program whose cases ctest runs one by one. Labels: unit, integration, soak. UNITY as of a module.
 function(muster_add_test_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "LINK;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY" "LABEL;TIMEOUT" "LINK;SOURCES")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT ${MUSTER_TEST_TIMEOUT})
   endif()
@@ -91,6 +114,9 @@ function(muster_add_test_program name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} muster_warnings GTest::gmock_main GTest::gtest rapidcheck)
   target_compile_options(${name} PRIVATE ${MUSTER_TEST_OPTIONS})
   muster_precompile(${name} muster_test_pch)
+  if(arg_UNITY AND MUSTER_UNITY)
+    muster_compile_together(${name} ${arg_SOURCES})
+  endif()
   if(arg_LABEL STREQUAL "unit")
     add_dependencies(unit_tests ${name})
   endif()

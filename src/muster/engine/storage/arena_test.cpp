@@ -20,7 +20,6 @@ namespace muster::engine {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr ChunkKey kKey{3, 17};
 
 class Arenas : public testing::TestWithParam<const char*> {};
 

@@ -16,9 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr ChunkKey kA{1, 1};
-constexpr ChunkKey kB{1, 2};
-constexpr ChunkKey kC{1, 3};
 constexpr std::size_t kBudget = 256 * kKiB;
 
 StoreOptions options_in(const TestFolder& folder) {

@@ -14,9 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr ChunkKey kA{1, 1};
-constexpr ChunkKey kB{1, 2};
-
 std::shared_ptr<ChunkStore> small_store() {
   return ChunkStore::open({.budget = 64 * kKiB, .wait = 10s}).value();
 }

@@ -15,12 +15,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kBudget = 256 * kKiB;
+constexpr std::size_t kThreadsBudget = 256 * kKiB;
 
 std::size_t size_of(ChunkKey key) { return 1000 + key.chunk * 977 % 20'000; }
 
-StoreOptions options_in(const TestFolder& folder, bool lock_free = false) {
-  return {.budget = kBudget,
+StoreOptions options_for_threads(const TestFolder& folder, bool lock_free = false) {
+  return {.budget = kThreadsBudget,
           .spill = {.directories = {folder.path("a"), folder.path("b")},
                     .lock_free_file_io = lock_free},
           .wait = 50s};
@@ -48,7 +48,7 @@ void work(ChunkStore& store, std::uint64_t thread, std::uint64_t rounds) {
 }
 
 void run_threads(const TestFolder& folder, bool lock_free) {
-  const auto store = ChunkStore::open(options_in(folder, lock_free)).value();
+  const auto store = ChunkStore::open(options_for_threads(folder, lock_free)).value();
   std::vector<std::thread> threads;
   for (std::uint64_t thread = 0; thread < 4; ++thread)
     threads.emplace_back([&store, thread] { work(*store, thread, 60); });
@@ -73,10 +73,10 @@ TEST(StoreThreads, NeedNoLocksForTheDirectories) {
 
 TEST(StoreThreads, LoadASpilledChunkOnce) {
   const TestFolder folder;
-  const auto store = ChunkStore::open(options_in(folder)).value();
+  const auto store = ChunkStore::open(options_for_threads(folder)).value();
   const ChunkKey key{1, 1};
   ASSERT_TRUE(put(*store, key, 100 * kKiB));
-  ASSERT_TRUE(put(*store, {1, 2}, kBudget));
+  ASSERT_TRUE(put(*store, {1, 2}, kThreadsBudget));
   store->drop({1, 2});
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
@@ -91,7 +91,7 @@ TEST(StoreThreads, LoadASpilledChunkOnce) {
 
 TEST(StoreThreads, GetAnErrorInsteadOfADeadlockWhenTheyPinEverything) {
   const TestFolder folder;
-  const auto store = ChunkStore::open(options_in(folder)).value();
+  const auto store = ChunkStore::open(options_for_threads(folder)).value();
   std::atomic<int> failed = 0;
   std::atomic<int> holding = 0;
   std::vector<std::thread> threads;
@@ -117,7 +117,7 @@ TEST(StoreKilled, LeavesNothingAfterTheNextStart) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::alarm(60);
-    auto options = options_in(folder);
+    auto options = options_for_threads(folder);
     options.place = folder.path("arena");
     std::filesystem::create_directory(options.place);
     const auto store = ChunkStore::open(options).value();
@@ -133,7 +133,7 @@ TEST(StoreKilled, LeavesNothingAfterTheNextStart) {
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   ASSERT_GT(folder.chunk_files().size(), 10u) << "spilled and not removed";
 
-  const auto store = ChunkStore::open(options_in(folder)).value();
+  const auto store = ChunkStore::open(options_for_threads(folder)).value();
   EXPECT_TRUE(folder.chunk_files().empty());
   EXPECT_EQ(folder.files().size(), 2u) << "the locks of the new store";
 }

@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "muster/engine/storage/storage_testing.h"
+
 namespace muster::engine {
 namespace {
 
 constexpr std::size_t kMB = 1'000'000;
-constexpr ChunkKey kA{1, 1};
-constexpr ChunkKey kB{1, 2};
-constexpr ChunkKey kC{1, 3};
 
 std::vector<ChunkKey> keys(const std::vector<Eviction>& victims) {
   std::vector<ChunkKey> all;

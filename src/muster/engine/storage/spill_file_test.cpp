@@ -11,8 +11,6 @@
 namespace muster::engine {
 namespace {
 
-constexpr ChunkKey kKey{3, 17};
-
 class SpillFiles : public testing::TestWithParam<SpillCompression> {};
 
 std::vector<std::byte> smooth_bytes(std::size_t count) {

@@ -15,8 +15,6 @@
 namespace muster::engine {
 namespace {
 
-constexpr ChunkKey kKey{3, 17};
-
 std::future<Result<SpillFile>> write(SpillPool& pool, ChunkKey key, ByteSpan bytes) {
   auto promise = std::make_shared<std::promise<Result<SpillFile>>>();
   pool.write(key, bytes,

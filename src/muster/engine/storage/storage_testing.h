@@ -53,6 +53,11 @@ class TestFolder {
 
 inline constexpr std::size_t kKiB = 1024;
 
+inline constexpr ChunkKey kA{1, 1};
+inline constexpr ChunkKey kB{1, 2};
+inline constexpr ChunkKey kC{1, 3};
+inline constexpr ChunkKey kKey{3, 17};
+
 /// The bytes that a test chunk has: different for each chunk and hard to compress.
 [[nodiscard]] inline std::vector<std::byte> test_bytes(ChunkKey key, std::size_t count) {
   Random random(key.session * 1'000'003 + key.chunk);

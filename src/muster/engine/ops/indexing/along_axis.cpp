@@ -12,6 +12,7 @@
 #include "muster/engine/ops/indexing/scatter.h"
 #include "muster/engine/ops/indexing/writable_input.h"
 #include "muster/engine/tile/chunking.h"
+#include "muster/engine/tile/unknown_inputs.h"
 
 namespace muster::engine {
 
@@ -80,7 +81,7 @@ void check_others(const Shape& x, const Shape& index, std::size_t axis, const st
                             text(index), text(x), axis));
 }
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_along_axis(const Call& call) {
   const std::string operation(call.row.name);
   const Tensor& x = call.inputs[0];
   const Tensor& index = call.inputs[1];
@@ -97,7 +98,7 @@ std::vector<Meta> infer(const Call& call) {
   return {x.meta()};
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_along_axis(TileContext& context) {
   if (const auto unknown = unknown_inputs(context); !unknown.empty())
     return context.wait_for_sizes(unknown);
   const bool puts = context.inputs() == 3;
@@ -130,13 +131,13 @@ TileResult tile(TileContext& context) {
 constexpr OperatorRow kTake{.name = "take_along_axis",
                             .summary = "the items at positions that differ along the other axes",
                             .family = Family::indexing,
-                            .infer = infer,
-                            .tile = tile};
+                            .infer = infer_along_axis,
+                            .tile = tile_along_axis};
 constexpr OperatorRow kPut{.name = "put_along_axis",
                            .summary = "with other items at positions that differ along other axes",
                            .family = Family::indexing,
-                           .infer = infer,
-                           .tile = tile};
+                           .infer = infer_along_axis,
+                           .tile = tile_along_axis};
 
 }  // namespace
 

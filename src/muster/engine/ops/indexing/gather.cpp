@@ -13,6 +13,7 @@
 #include "muster/engine/ops/indexing/index_axes.h"
 #include "muster/engine/ops/indexing/scatter.h"
 #include "muster/engine/tile/chunking.h"
+#include "muster/engine/tile/unknown_inputs.h"
 #include "muster/engine/value/starts.h"
 
 namespace muster::engine {
@@ -115,7 +116,7 @@ void run_gather(KernelContext& context) {
   context.set(std::move(out));
 }
 
-constexpr KernelRow kKernel{
+constexpr KernelRow kGatherKernel{
     "gather", run_gather, [](const Attributes& attributes, std::span<const Index> inputs) {
       const auto indices = static_cast<std::size_t>(attributes.get<std::int64_t>("indices"));
       std::size_t bytes = 0;
@@ -123,7 +124,7 @@ constexpr KernelRow kKernel{
       return 2 * bytes;
     }};
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_gather(const Call& call) {
   const Tensor& x = call.inputs.front();
   const IndexAxes axes(call.attributes, x.ndim());
   return {{x.dtype(), axes.joined(axes.of_others(x.shape()), index_shape(call, 1))}};
@@ -194,7 +195,7 @@ std::vector<std::size_t> needed_sources(const TileContext& context, const Source
   return numbers;
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_gather(TileContext& context) {
   if (!context.knows(0)) return context.wait_for_sizes({0});
   if (const auto unknown = unknown_inputs(context); !unknown.empty())
     return context.wait_for_sizes(unknown);
@@ -242,7 +243,7 @@ TileResult tile(TileContext& context) {
       }
       inputs.push_back(x.at(from));
     }
-    out.chunks.push_back(context.emit(kKernel, common.with("slots", std::move(slots)),
+    out.chunks.push_back(context.emit(kGatherKernel, common.with("slots", std::move(slots)),
                                       std::move(inputs),
                                       {context.output().dtype, extents_at(out.splits, position)}));
   });
@@ -252,14 +253,14 @@ TileResult tile(TileContext& context) {
 constexpr OperatorRow kGather{.name = "gather",
                               .summary = "the items at integer positions",
                               .family = Family::indexing,
-                              .infer = infer,
-                              .tile = tile};
+                              .infer = infer_gather,
+                              .tile = tile_gather};
 
 }  // namespace
 
 void register_gather(Registry& registry) {
   registry.add(kGather);
-  registry.add(kKernel);
+  registry.add(kGatherKernel);
   register_scatter(registry);
 }
 

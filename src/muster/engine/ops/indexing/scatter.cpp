@@ -11,6 +11,7 @@
 #include "muster/engine/ops/indexing/index_axes.h"
 #include "muster/engine/ops/indexing/writable_input.h"
 #include "muster/engine/tile/chunking.h"
+#include "muster/engine/tile/unknown_inputs.h"
 #include "muster/engine/value/starts.h"
 
 namespace muster::engine {
@@ -39,13 +40,6 @@ void check_index_shapes(const TileContext& context, std::size_t first) {
     if (context.input_meta(i).shape != shape)
       wrong_index(fmt::format("[getitem] index arrays have different shapes: {} and {}",
                               text(shape), text(context.input_meta(i).shape)));
-}
-
-std::vector<std::size_t> unknown_inputs(const TileContext& context) {
-  std::vector<std::size_t> out;
-  for (std::size_t i = 0; i < context.inputs(); ++i)
-    if (!context.knows(i)) out.push_back(i);
-  return out;
 }
 
 namespace {
@@ -86,7 +80,7 @@ void run_scatter(KernelContext& context) {
     copy_rows(moves, row, row_from, axes.of_others(out.strides()), out.item_size());
   context.set(std::move(out));
 }
-constexpr KernelRow kKernel{"scatter", run_scatter};
+constexpr KernelRow kScatterKernel{"scatter", run_scatter};
 
 void check_value(const Shape& expected, const Shape& value) {
   bool fits = expected.size() == value.size();
@@ -97,7 +91,7 @@ void check_value(const Shape& expected, const Shape& value) {
                             text(expected), text(value)));
 }
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_scatter(const Call& call) {
   const Tensor& x = call.inputs.front();
   const IndexAxes axes(call.attributes, x.ndim());
   check_value(axes.joined(axes.of_others(x.shape()), index_shape(call, 2)), call.inputs[1].shape());
@@ -107,7 +101,7 @@ std::vector<Meta> infer(const Call& call) {
   return {x.meta()};
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_scatter(TileContext& context) {
   if (const auto unknown = unknown_inputs(context); !unknown.empty())
     return context.wait_for_sizes(unknown);
   const Tiled& x = context.input(0);
@@ -137,7 +131,7 @@ TileResult tile(TileContext& context) {
     std::vector<ChunkRef> inputs = {
         chunk, value.at(axes.joined(axes.of_others(position), Shape(whole.size(), 0)))};
     inputs.insert(inputs.end(), index.begin(), index.end());
-    out.chunks.push_back(context.emit(kKernel,
+    out.chunks.push_back(context.emit(kScatterKernel,
                                       {{"axes", context.attributes().ints("axes")},
                                        {"at", static_cast<std::int64_t>(axes.at)},
                                        {"first", first},
@@ -150,14 +144,14 @@ TileResult tile(TileContext& context) {
 constexpr OperatorRow kScatter{.name = "scatter",
                                .summary = "with other items at integer positions",
                                .family = Family::indexing,
-                               .infer = infer,
-                               .tile = tile};
+                               .infer = infer_scatter,
+                               .tile = tile_scatter};
 
 }  // namespace
 
 void register_scatter(Registry& registry) {
   registry.add(kScatter);
-  registry.add(kKernel);
+  registry.add(kScatterKernel);
 }
 
 }  // namespace muster::engine

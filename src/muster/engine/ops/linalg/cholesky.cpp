@@ -39,7 +39,7 @@ void run_block(KernelContext& context) {
 }
 constexpr KernelRow kBlock{"cholesky_block", run_block};
 
-void run_stack(KernelContext& context) {
+void run_cholesky_stack(KernelContext& context) {
   const auto dtype = context.attributes().get<DType>("dtype");
   const Array in = converted(context.input(0), dtype, context.memory());
   Array out = context.make(dtype, in.shape());
@@ -49,15 +49,15 @@ void run_stack(KernelContext& context) {
   });
   context.set(std::move(out));
 }
-constexpr KernelRow kStack{"cholesky_stack", run_stack};
+constexpr KernelRow kCholeskyStack{"cholesky_stack", run_cholesky_stack};
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_cholesky(const Call& call) {
   const Meta input = call.inputs[0].meta();
   check_matrix(input, true, call.prefix());
   return {{factor_dtype(input.dtype, call.prefix()), input.shape}};
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_cholesky(TileContext& context) {
   if (!context.knows(0)) return context.wait_for_sizes({0});
   const DType dtype = context.output().dtype;
   check_matrix(context.input_meta(0), true, "[cholesky] ");
@@ -65,8 +65,8 @@ TileResult tile(TileContext& context) {
     const Tiled input = whole_matrices(context, 0);
     Tiled out{input.splits, {}};
     for (const ChunkRef chunk : input.chunks)
-      out.chunks.push_back(
-          context.emit(kStack, {{"dtype", dtype}}, {chunk}, {dtype, context.meta(chunk).shape}));
+      out.chunks.push_back(context.emit(kCholeskyStack, {{"dtype", dtype}}, {chunk},
+                                        {dtype, context.meta(chunk).shape}));
     return out;
   }
   const Splits& given = context.input(0).splits;
@@ -101,20 +101,21 @@ TileResult tile(TileContext& context) {
   return out;
 }
 
-constexpr OperatorRow kRow{.name = "cholesky",
-                           .summary = "the lower triangular factor of a positive definite matrix",
-                           .family = Family::linalg,
-                           .infer = infer,
-                           .tile = tile};
+constexpr OperatorRow kCholeskyRow{
+    .name = "cholesky",
+    .summary = "the lower triangular factor of a positive definite matrix",
+    .family = Family::linalg,
+    .infer = infer_cholesky,
+    .tile = tile_cholesky};
 
 }  // namespace
 
-Tensor cholesky(const Tensor& a) { return apply_one(kRow, {a}); }
+Tensor cholesky(const Tensor& a) { return apply_one(kCholeskyRow, {a}); }
 
 void register_cholesky(Registry& registry) {
-  registry.add(kRow);
+  registry.add(kCholeskyRow);
   registry.add(kBlock);
-  registry.add(kStack);
+  registry.add(kCholeskyStack);
 }
 
 }  // namespace muster::engine

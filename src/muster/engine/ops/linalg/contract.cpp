@@ -69,12 +69,12 @@ std::optional<Index> joined_step(const Array& array, std::size_t first, std::siz
 }
 
 /// One operand as (batch..., rows..., columns...), the last two groups joined.
-struct Operand {
+struct Factor {
   Array array;
   Matrix matrix;  ///< of the first of the batch
   std::size_t batch;
 
-  Operand(const Array& from, std::size_t batch_axes, std::size_t row_axes, Memory& memory)
+  Factor(const Array& from, std::size_t batch_axes, std::size_t row_axes, Memory& memory)
       : array(from), batch(batch_axes) {
     const std::size_t column_axes = from.ndim() - batch_axes - row_axes;
     auto row_step = joined_step(array, batch_axes, row_axes);
@@ -145,10 +145,9 @@ void run_contract(KernelContext& context) {
         std::memset(sum.mutable_data(), 0, sum.nbytes());
       }
     }
-    const Operand left(
-        with_labels(a, labels_a, {&roles.batch, &roles.rows, &roles.summed}, extents),
-        roles.batch.size(), roles.rows.size(), memory);
-    const Operand right(
+    const Factor left(with_labels(a, labels_a, {&roles.batch, &roles.rows, &roles.summed}, extents),
+                      roles.batch.size(), roles.rows.size(), memory);
+    const Factor right(
         with_labels(b, labels_b, {&roles.batch, &roles.summed, &roles.columns}, extents),
         roles.batch.size(), roles.summed.size(), memory);
     Shape batch;
@@ -206,7 +205,7 @@ void check_labels(const Call& call, const Ints& a, const Ints& b, const Ints& ou
     wrong_value(call.prefix() + "the labels of the axes do not fit together");
 }
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_contract(const Call& call) {
   const Meta a = call.inputs[0].meta();
   const Meta b = call.inputs[1].meta();
   const auto labels_a = call.attributes.get<Ints>("a");
@@ -454,7 +453,7 @@ bool is_square_of_one(const TileContext& context, const Roles& roles, const Ints
   return true;
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_contract(TileContext& context) {
   if (const auto unknown = unknown_inputs(context); !unknown.empty())
     return context.wait_for_sizes(unknown);
   const auto labels_a = context.attributes().get<Ints>("a");
@@ -542,22 +541,23 @@ TileResult tile(TileContext& context) {
   return out;
 }
 
-constexpr OperatorRow kRow{.name = "contract",
-                           .summary = "the sum of products over the labels that inputs share",
-                           .family = Family::linalg,
-                           .infer = infer,
-                           .tile = tile};
+constexpr OperatorRow kContractRow{
+    .name = "contract",
+    .summary = "the sum of products over the labels that inputs share",
+    .family = Family::linalg,
+    .infer = infer_contract,
+    .tile = tile_contract};
 
 }  // namespace
 
 Tensor contract(const Tensor& a, const Tensor& b, Ints labels_a, Ints labels_b, Ints labels_out) {
   return apply_one(
-      kRow, {a, b},
+      kContractRow, {a, b},
       {{"a", std::move(labels_a)}, {"b", std::move(labels_b)}, {"out", std::move(labels_out)}});
 }
 
 void register_contract(Registry& registry) {
-  registry.add(kRow);
+  registry.add(kContractRow);
   registry.add(kContract);
   registry.add(kAddUp);
   registry.add(kFlip);

@@ -18,7 +18,7 @@ namespace muster::engine {
 
 namespace {
 
-bool contains(const Ints& labels, std::int64_t label) {
+bool has_label(const Ints& labels, std::int64_t label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
@@ -182,7 +182,7 @@ Term in_order(const Term& term, const Ints& wanted) {
 Term without_repeats(const Term& term) {
   Ints once;
   for (const std::int64_t label : term.labels)
-    if (!contains(once, label)) once.push_back(label);
+    if (!has_label(once, label)) once.push_back(label);
   return in_order(term, once);
 }
 
@@ -219,7 +219,7 @@ Term product(const Term& a, const Term& b, const std::set<std::int64_t>& needed)
   Ints out;
   for (const Ints* labels : {&left.labels, &right.labels})
     for (const std::int64_t label : *labels)
-      if (needed.contains(label) && !contains(out, label)) out.push_back(label);
+      if (needed.contains(label) && !has_label(out, label)) out.push_back(label);
   return {contract(left.tensor, right.tensor, left.labels, right.labels, out), out};
 }
 
@@ -257,19 +257,19 @@ std::vector<Tensor> expand(const Call& call) {
   return {in_order(last, subscripts.out).tensor};
 }
 
-constexpr OperatorRow kRow{.name = "einsum",
-                           .summary = "sums of products by Einstein's convention",
-                           .family = Family::linalg,
-                           .expand = expand};
+constexpr OperatorRow kEinsumRow{.name = "einsum",
+                                 .summary = "sums of products by Einstein's convention",
+                                 .family = Family::linalg,
+                                 .expand = expand};
 
 }  // namespace
 
 Tensor einsum(const std::string& subscripts, std::vector<Tensor> inputs) {
-  return apply_one(kRow, std::move(inputs), {{"subscripts", subscripts}});
+  return apply_one(kEinsumRow, std::move(inputs), {{"subscripts", subscripts}});
 }
 
 void register_einsum(Registry& registry) {
-  registry.add(kRow);
+  registry.add(kEinsumRow);
   registry.add(kDiagonalRow);
   registry.add(kDiagonal);
 }

@@ -69,10 +69,8 @@ class Factorization : public testing::Test {
   std::shared_ptr<Memory> memory_ = Memory::make(std::size_t{64} << 20);
 };
 
-using Items = testing::Types<float, double, std::complex<float>, std::complex<double>>;
-TYPED_TEST_SUITE(Factorization, Items);
-
-}  // namespace
+using FactorizationItems = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(Factorization, FactorizationItems);
 
 TYPED_TEST(Factorization, ThinFactorsMultiplyToTheMatrix) {
   for (const auto& [rows, columns] : {std::pair<Index, Index>{1, 1}, {7, 7}, {90, 1}, {200, 50}}) {
@@ -111,4 +109,5 @@ TYPED_TEST(Factorization, ReflectorsOfManyColumnsTakeTheMatrixToItsTriangle) {
   }
 }
 
+}  // namespace
 }  // namespace muster::engine

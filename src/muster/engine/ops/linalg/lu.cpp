@@ -179,7 +179,7 @@ constexpr KernelRow kIdentity{
     }};
 
 /// Each matrix of a stack solved by itself. Without a second input it is inverted.
-void run_stack(KernelContext& context) {
+void run_solve_stack(KernelContext& context) {
   const auto dtype = context.attributes().get<DType>("dtype");
   Memory& memory = context.memory();
   const Array a = converted(context.input(0), dtype, memory);
@@ -214,7 +214,7 @@ void run_stack(KernelContext& context) {
   });
   context.set(std::move(out));
 }
-constexpr KernelRow kStack{"solve_stack", run_stack};
+constexpr KernelRow kSolveStack{"solve_stack", run_solve_stack};
 
 std::vector<Meta> infer_solve(const Call& call) {
   const Meta a = call.inputs[0].meta();
@@ -257,7 +257,7 @@ TileResult tile_stack(TileContext& context) {
     if (context.inputs() > 1) inputs.push_back(b.chunks[i]);
     const Shape shape = context.meta(inputs.back()).shape;
     out.chunks.push_back(
-        context.emit(kStack, {{"dtype", dtype}}, std::move(inputs), {dtype, shape}));
+        context.emit(kSolveStack, {{"dtype", dtype}}, std::move(inputs), {dtype, shape}));
   }
   return out;
 }
@@ -329,7 +329,7 @@ Tensor inv(const Tensor& a) { return apply_one(kInv, {a}); }
 
 void register_lu(Registry& registry) {
   for (const OperatorRow* row : {&kLu, &kSolve, &kInv}) registry.add(*row);
-  for (const KernelRow* row : {&kPermutation, &kTriangle, &kBack, &kIdentity, &kStack})
+  for (const KernelRow* row : {&kPermutation, &kTriangle, &kBack, &kIdentity, &kSolveStack})
     registry.add(*row);
   register_lu_steps(registry);
 }

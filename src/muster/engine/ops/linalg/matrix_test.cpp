@@ -27,11 +27,9 @@ class Squares : public testing::Test {
   std::shared_ptr<Memory> memory_ = Memory::make(std::size_t{64} << 20);
 };
 
-using Items = testing::Types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, float,
-                             double, std::complex<float>, std::complex<double>>;
-TYPED_TEST_SUITE(Squares, Items);
-
-}  // namespace
+using SquareItems = testing::Types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                                   float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(Squares, SquareItems);
 
 TYPED_TEST(Squares, AreProductsOfAMatrixAndItsTransposition) {
   const Type type = kTypeOf<TypeParam>;
@@ -53,4 +51,5 @@ TYPED_TEST(Squares, AreProductsOfAMatrixAndItsTransposition) {
     }
 }
 
+}  // namespace
 }  // namespace muster::engine

@@ -104,7 +104,7 @@ void run_join(KernelContext& context) {
 constexpr KernelRow kJoin{"qr_join", run_join};
 
 /// Outputs: columns with what is below row `start` reflected to a triangle, and the scales.
-void run_panel(KernelContext& context) {
+void run_qr_panel(KernelContext& context) {
   const auto dtype = context.attributes().get<DType>("dtype");
   const auto start = context.attributes().get<std::int64_t>("start");
   Array out = fortran_copy(converted(context.input(0), dtype, context.memory()), context.memory());
@@ -114,7 +114,7 @@ void run_panel(KernelContext& context) {
   context.set(0, std::move(out));
   context.set(1, std::move(reflectors.scales));
 }
-constexpr KernelRow kPanel{"qr_panel", run_panel};
+constexpr KernelRow kQrPanel{"qr_panel", run_qr_panel};
 
 void apply_panel(const Array& panel, const Array& scales, Index start, Apply what, Array& to,
                  Memory& memory) {
@@ -124,14 +124,14 @@ void apply_panel(const Array& panel, const Array& scales, Index start, Apply wha
 }
 
 /// Inputs: columns, a panel to their left, its scales.
-void run_update(KernelContext& context) {
+void run_qr_update(KernelContext& context) {
   const auto dtype = context.attributes().get<DType>("dtype");
   Array out = fortran_copy(converted(context.input(0), dtype, context.memory()), context.memory());
   apply_panel(context.input(1), context.input(2), context.attributes().get<std::int64_t>("start"),
               Apply::adjoint, out, context.memory());
   context.set(std::move(out));
 }
-constexpr KernelRow kUpdate{"qr_update", run_update};
+constexpr KernelRow kQrUpdate{"qr_update", run_qr_update};
 
 /// Columns of Q; inputs: panels and scales by turns.
 void run_q(KernelContext& context) {
@@ -160,7 +160,7 @@ void run_r(KernelContext& context) {
 }
 constexpr KernelRow kR{"qr_r", run_r};
 
-void run_stack(KernelContext& context) {
+void run_qr_stack(KernelContext& context) {
   const auto dtype = context.attributes().get<DType>("dtype");
   const bool with_q = context.outputs().size() == 2;
   const bool complete = context.attributes().get<bool>("complete");
@@ -185,7 +185,7 @@ void run_stack(KernelContext& context) {
   if (with_q) context.set(0, std::move(q));
   context.set(with_q ? 1 : 0, std::move(r));
 }
-constexpr KernelRow kStack{"qr_stack", run_stack};
+constexpr KernelRow kQrStack{"qr_stack", run_qr_stack};
 
 struct Wanted {
   bool with_q;
@@ -199,7 +199,7 @@ Wanted wanted(const Attributes& attributes, const std::string& prefix) {
   return {mode != "r", mode == "complete"};
 }
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_qr(const Call& call) {
   const Meta input = call.inputs[0].meta();
   check_matrix(input, false, call.prefix());
   const DType dtype = factor_dtype(input.dtype, call.prefix());
@@ -231,7 +231,7 @@ TileResult tile_stack(TileContext& context, const Wanted& want) {
       metas.push_back({context.output().dtype, own});
     }
     const std::uint32_t task = context.emit_many(
-        kStack, {{"dtype", context.output().dtype}, {"complete", want.complete}}, {chunk}, metas);
+        kQrStack, {{"dtype", context.output().dtype}, {"complete", want.complete}}, {chunk}, metas);
     for (std::uint32_t i = 0; i < outs.size(); ++i) outs[i].chunks.push_back({task, i});
   }
   return outs;
@@ -255,14 +255,14 @@ TileResult tile_panels(TileContext& context, const Wanted& want) {
     const Attributes attributes = {{"dtype", dtype}, {"start", start}};
     if (start < m && widths[panel] > 0) {
       const Index count = std::min(widths[panel], m - start);
-      const std::uint32_t task = context.emit_many(kPanel, attributes, {columns[panel]},
+      const std::uint32_t task = context.emit_many(kQrPanel, attributes, {columns[panel]},
                                                    {{dtype, {m, widths[panel]}}, {dtype, {count}}});
       columns[panel] = {task, 0};
       panels.push_back({task, 0});
       panels.push_back({task, 1});
       starts.push_back(start);
       for (std::size_t right = panel + 1; right < widths.size(); ++right)
-        columns[right] = context.emit(kUpdate, attributes, {columns[right], {task, 0}, {task, 1}},
+        columns[right] = context.emit(kQrUpdate, attributes, {columns[right], {task, 0}, {task, 1}},
                                       {dtype, {m, widths[right]}});
     }
     r.chunks.push_back(context.emit(kR, {{"start", start}, {"rows", k}}, {columns[panel]},
@@ -281,7 +281,7 @@ TileResult tile_panels(TileContext& context, const Wanted& want) {
   return std::vector<Tiled>{std::move(q), std::move(r)};
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_qr(TileContext& context) {
   if (!context.knows(0)) return context.wait_for_sizes({0});
   const Wanted want = wanted(context.attributes(), "[qr] ");
   const Shape shape = context.input_meta(0).shape;
@@ -294,11 +294,11 @@ TileResult tile(TileContext& context) {
   return std::vector<Tiled>{tall_q(context, tall), std::move(r)};
 }
 
-constexpr OperatorRow kRow{.name = "qr",
-                           .summary = "an orthogonal and an upper triangular factor",
-                           .family = Family::linalg,
-                           .infer = infer,
-                           .tile = tile};
+constexpr OperatorRow kQrRow{.name = "qr",
+                             .summary = "an orthogonal and an upper triangular factor",
+                             .family = Family::linalg,
+                             .infer = infer_qr,
+                             .tile = tile_qr};
 
 /// Rows of pieces: a few for each thread, none with fewer rows than twice the columns.
 std::vector<Index> tall_pieces(const TileContext& context, const Tiled& a, DType dtype) {
@@ -365,12 +365,12 @@ Tiled tall_q(TileContext& context, const TallQr& tall, std::optional<ChunkRef> t
 }
 
 std::vector<Tensor> qr(const Tensor& a, const std::string& mode) {
-  return apply(kRow, {a}, {{"mode", mode}});
+  return apply(kQrRow, {a}, {{"mode", mode}});
 }
 
 void register_qr(Registry& registry) {
-  registry.add(kRow);
-  for (const KernelRow* row : {&kLeaf, &kJoin, &kPanel, &kUpdate, &kQ, &kR, &kStack})
+  registry.add(kQrRow);
+  for (const KernelRow* row : {&kLeaf, &kJoin, &kQrPanel, &kQrUpdate, &kQ, &kR, &kQrStack})
     registry.add(*row);
 }
 

@@ -32,7 +32,7 @@ void check_regular(const Array& block) {
 
 /// One block of x: inputs are b's block, the diagonal block, and pairs of a block of its row and
 /// the block of x that goes with it.
-void run(KernelContext& context) {
+void run_triangular(KernelContext& context) {
   const auto dtype = context.attributes().get<DType>("dtype");
   const bool lower = context.attributes().get<bool>("lower");
   const bool unit = context.attributes().get<bool>("unit");
@@ -52,9 +52,9 @@ void run(KernelContext& context) {
              unit ? Diagonal::unit : Diagonal::stored, out, memory);
   context.set(out.reshaped(memory, b.shape()));
 }
-constexpr KernelRow kKernel{"solve_triangular", run};
+constexpr KernelRow kTriangularKernel{"solve_triangular", run_triangular};
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_triangular(const Call& call) {
   const Meta a = call.inputs[0].meta();
   const Meta b = call.inputs[1].meta();
   check_matrix(a, true, call.prefix());
@@ -69,7 +69,7 @@ std::vector<Meta> infer(const Call& call) {
   return {{*both, b.shape}};
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_triangular(TileContext& context) {
   if (const auto unknown = unknown_inputs(context); !unknown.empty())
     return context.wait_for_sizes(unknown);
   const bool lower = context.attributes().get<bool>("lower", false);
@@ -99,28 +99,28 @@ TileResult tile(TileContext& context) {
         inputs.push_back(out.chunks[at(known, column)]);
       }
       out.chunks[at(row, column)] =
-          context.emit(kKernel, attributes, std::move(inputs),
+          context.emit(kTriangularKernel, attributes, std::move(inputs),
                        {dtype, extents_at(target, vector ? Shape{row} : Shape{row, column})});
     }
   }
   return out;
 }
 
-constexpr OperatorRow kRow{.name = "solve_triangular",
-                           .summary = "x with a · x = b for a triangular a",
-                           .family = Family::linalg,
-                           .infer = infer,
-                           .tile = tile};
+constexpr OperatorRow kTriangularRow{.name = "solve_triangular",
+                                     .summary = "x with a · x = b for a triangular a",
+                                     .family = Family::linalg,
+                                     .infer = infer_triangular,
+                                     .tile = tile_triangular};
 
 }  // namespace
 
 Tensor solve_triangular(const Tensor& a, const Tensor& b, bool lower, bool unit_diagonal) {
-  return apply_one(kRow, {a, b}, {{"lower", lower}, {"unit_diagonal", unit_diagonal}});
+  return apply_one(kTriangularRow, {a, b}, {{"lower", lower}, {"unit_diagonal", unit_diagonal}});
 }
 
 void register_triangular(Registry& registry) {
-  registry.add(kRow);
-  registry.add(kKernel);
+  registry.add(kTriangularRow);
+  registry.add(kTriangularKernel);
 }
 
 }  // namespace muster::engine

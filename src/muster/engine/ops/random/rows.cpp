@@ -93,7 +93,7 @@ const RowDistribution& distribution_named(std::string_view name) {
   return *found;
 }
 
-void run(KernelContext& context) {
+void run_rows(KernelContext& context) {
   const Attributes& attributes = context.attributes();
   const RowDistribution& distribution =
       distribution_named(attributes.get<std::string>("distribution"));
@@ -118,9 +118,9 @@ void run(KernelContext& context) {
   });
   context.set(std::move(out));
 }
-constexpr KernelRow kKernel{"random_rows", run};
+constexpr KernelRow kRowsKernel{"random_rows", run_rows};
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_rows(const Call& call) {
   const RowDistribution& distribution = distribution_named(call.row.name);
   if (call.inputs.size() != distribution.parameters)
     wrong_type(fmt::format("{}takes {} parameters, not {}", call.prefix(), distribution.parameters,
@@ -130,18 +130,18 @@ std::vector<Meta> infer(const Call& call) {
       wrong_type(fmt::format("{}parameters are float64 and of known shape", call.prefix()));
   const Shape vector = call.inputs[distribution.vector].shape();
   if (vector.size() != 1)
-    wrong_value(
-        fmt::format("{}takes a vector, not an array of shape {}", call.prefix(), text(vector)));
+    wrong_value(fmt::format("{}takes a vector, not an array of shape {}", call.prefix(),
+                            engine::text(vector)));
   Shape shape = call.attributes.ints("size");
   for (const Index extent : shape)
     if (extent < 0)
-      wrong_value(
-          fmt::format("{}negative extents are not allowed: {}", call.prefix(), text(shape)));
+      wrong_value(fmt::format("{}negative extents are not allowed: {}", call.prefix(),
+                              engine::text(shape)));
   shape.push_back(vector.front());
   return {{distribution.output, std::move(shape)}};
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_rows(TileContext& context) {
   const RowDistribution& distribution = distribution_named(context.row().name);
   const Attributes& attributes = context.attributes();
   const Meta& meta = context.output();
@@ -169,7 +169,7 @@ TileResult tile(TileContext& context) {
                             {"start", Ints(start_of_chunk(position))},
                             {"extents", Ints(extents)}};
     extents.push_back(width);
-    out.chunks.push_back(context.emit(kKernel, own, inputs, {meta.dtype, std::move(extents)}));
+    out.chunks.push_back(context.emit(kRowsKernel, own, inputs, {meta.dtype, std::move(extents)}));
   });
   out.splits.push_back({width});
   return out;
@@ -184,12 +184,12 @@ void register_rows(Registry& registry) {
       rows[i] = {.name = kDistributions[i].name,
                  .summary = kDistributions[i].summary,
                  .family = Family::random,
-                 .infer = infer,
-                 .tile = tile};
+                 .infer = infer_rows,
+                 .tile = tile_rows};
     return rows;
   }();
   for (const OperatorRow& row : kRows) registry.add(row);
-  registry.add(kKernel);
+  registry.add(kRowsKernel);
 }
 
 }  // namespace muster::engine::random

@@ -106,7 +106,7 @@ std::unique_ptr<const Source> source(const Attributes& attributes) {
   return std::make_unique<Drawn>(attributes);
 }
 
-void run(KernelContext& context) {
+void run_sample(KernelContext& context) {
   const Attributes& attributes = context.attributes();
   const Distribution& distribution =
       distribution_named(attributes.get<std::string>("distribution"));
@@ -135,7 +135,7 @@ void run(KernelContext& context) {
   });
   context.set(std::move(out));
 }
-constexpr KernelRow kKernel{"random", run};
+constexpr KernelRow kSampleKernel{"random", run_sample};
 
 /// Parameters that are written in the program are refused where they are written.
 void check_constants(const Distribution& distribution, const std::vector<Tensor>& inputs) {
@@ -161,14 +161,16 @@ Shape size_of(const Call& call) {
   Shape size = call.attributes.ints("size");
   for (const Index extent : size)
     if (extent < 0)
-      wrong_value(fmt::format("{}negative extents are not allowed: {}", call.prefix(), text(size)));
+      wrong_value(
+          fmt::format("{}negative extents are not allowed: {}", call.prefix(), engine::text(size)));
   shapes.push_back(size);
   if (broadcast(shapes, operation) != size)
-    wrong_value(fmt::format("{}the parameters do not fit into size {}", call.prefix(), text(size)));
+    wrong_value(
+        fmt::format("{}the parameters do not fit into size {}", call.prefix(), engine::text(size)));
   return size;
 }
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_sample(const Call& call) {
   const Distribution& distribution = *find_distribution(call.row.name);
   if (call.inputs.size() != distribution.parameters.size())
     wrong_type(fmt::format("{}takes {} parameters, not {}", call.prefix(),
@@ -203,7 +205,7 @@ ChunkRef chunk_of(const Tiled& tiled, const Shape& position) {
   return tiled.at(own);
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_sample(TileContext& context) {
   if (const auto unknown = unknown_inputs(context); !unknown.empty())
     return context.wait_for_sizes(unknown);
   std::vector<Shape> shapes;
@@ -233,7 +235,7 @@ TileResult tile(TileContext& context) {
                             {"start", Ints(start_of_chunk(position))},
                             {"extents", Ints(extents)}};
     out.chunks.push_back(
-        context.emit(kKernel, own, std::move(inputs), {dtype, std::move(extents)}));
+        context.emit(kSampleKernel, own, std::move(inputs), {dtype, std::move(extents)}));
   });
   return out;
 }
@@ -247,13 +249,13 @@ void register_sample(Registry& registry) {
       rows.push_back({.name = distribution.name,
                       .summary = distribution.summary,
                       .family = Family::random,
-                      .infer = infer,
-                      .tile = tile,
+                      .infer = infer_sample,
+                      .tile = tile_sample,
                       .source = source});
     return rows;
   }();
   for (const OperatorRow& row : kRows) registry.add(row);
-  registry.add(kKernel);
+  registry.add(kSampleKernel);
 }
 
 Tensor sample(std::string_view distribution, std::vector<Tensor> parameters,

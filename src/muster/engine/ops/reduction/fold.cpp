@@ -11,7 +11,7 @@ namespace muster::engine {
 namespace {
 
 /// Rows narrower than this are folded side by side, as if they were longer.
-constexpr Index kNarrow = 64;
+constexpr Index kNarrowRun = 64;
 
 class Folder {
  public:
@@ -29,7 +29,7 @@ class Folder {
         fold_wide(at, runs.rows, runs.width, out, before);
       else if (runs.width == 1)
         fold_long(at, runs.rows, out, before);
-      else if (runs.width < kNarrow && !places_)
+      else if (runs.width < kNarrowRun && !places_)
         fold_narrow(at, runs.rows, runs.width, out, before);
       else
         fold_rows(at, runs.rows, runs.width, out, before);

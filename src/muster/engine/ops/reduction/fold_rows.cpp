@@ -11,7 +11,7 @@ namespace {
 /// How many rows are read at the same time.
 constexpr Index kTogether = 4;
 /// Rows narrower than this are better folded in other ways.
-constexpr Index kNarrow = 128;
+constexpr Index kShortRow = 128;
 /// One long row is seen as rows of this many items. They begin at different places of their pages,
 /// so that not all of them come to a new page at once.
 constexpr Index kCut = 16'000;
@@ -92,9 +92,9 @@ bool fold_rows(const Rows& rows, Runs runs, const ReduceLoop& loop, std::byte* a
   const bool whole = rows.count == 1;
   const Index length = runs.width > 1 ? runs.width : runs.rows;
   const Index count = runs.width > 1 ? runs.rows : runs.groups;
-  if (length < kNarrow || (runs.width > 1 && runs.groups > 1)) return false;
+  if (length < kShortRow || (runs.width > 1 && runs.groups > 1)) return false;
   if (runs.width == 1 && runs.groups == 1) {
-    if (rows.length < kNarrow) return false;
+    if (rows.length < kShortRow) return false;
     fold_all(rows, loop, accumulators);
     return true;
   }

@@ -87,11 +87,11 @@ Form form_of(const Shape& shape, std::size_t axis) {
 
 template <class T, class Op>
 void scan_items(T* items, const T* carry, const Form& form, Carried<T> none) {
-  constexpr Index kTogether = 512;
-  std::vector<Carried<T>> sums(static_cast<std::size_t>(std::min(kTogether, form.inner)));
+  constexpr Index kColumns = 512;
+  std::vector<Carried<T>> sums(static_cast<std::size_t>(std::min(kColumns, form.inner)));
   for (Index o = 0; o < form.outer; ++o)
-    for (Index column = 0; column < form.inner; column += kTogether) {
-      const Index width = std::min(kTogether, form.inner - column);
+    for (Index column = 0; column < form.inner; column += kColumns) {
+      const Index width = std::min(kColumns, form.inner - column);
       for (Index i = 0; i < width; ++i)
         sums[static_cast<std::size_t>(i)] =
             carry == nullptr ? none : carried(carry[o * form.inner + column + i]);

@@ -12,7 +12,7 @@ namespace muster::engine {
 
 namespace {
 
-constexpr KernelRow kKernel{
+constexpr KernelRow kBroadcastKernel{
     "broadcast_to", [](KernelContext& context) {
       context.set(context.input(0).broadcast_to(context.attributes().get<Ints>("shape")));
     }};
@@ -28,7 +28,7 @@ void check(const Shape& from, const Shape& to) {
         fmt::format("[broadcast_to] shape {} does not broadcast to {}", text(from), text(to)));
 }
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_broadcast(const Call& call) {
   const Shape shape = call.attributes.ints("shape");
   for (const Index extent : shape)
     if (extent < 0)
@@ -38,7 +38,7 @@ std::vector<Meta> infer(const Call& call) {
   return {{call.inputs.front().dtype(), shape}};
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_broadcast(TileContext& context) {
   if (!context.knows(0)) return context.wait_for_sizes({0});
   const Tiled& in = context.input(0);
   const Meta& meta = context.output();
@@ -63,28 +63,28 @@ TileResult tile(TileContext& context) {
       from.push_back(number);
     }
     const Shape extents = extents_at(out.splits, position);
-    out.chunks.push_back(
-        context.emit(kKernel, {{"shape", Ints(extents)}}, {in.at(from)}, {meta.dtype, extents}));
+    out.chunks.push_back(context.emit(kBroadcastKernel, {{"shape", Ints(extents)}}, {in.at(from)},
+                                      {meta.dtype, extents}));
   });
   return out;
 }
 
-constexpr OperatorRow kRow{.name = "broadcast_to",
-                           .summary = "repeated along axes of extent one, without copying",
-                           .family = Family::shape,
-                           .infer = infer,
-                           .tile = tile};
+constexpr OperatorRow kBroadcastRow{.name = "broadcast_to",
+                                    .summary = "repeated along axes of extent one, without copying",
+                                    .family = Family::shape,
+                                    .infer = infer_broadcast,
+                                    .tile = tile_broadcast};
 
 }  // namespace
 
 void register_broadcast(Registry& registry) {
-  registry.add(kRow);
-  registry.add(kKernel);
+  registry.add(kBroadcastRow);
+  registry.add(kBroadcastKernel);
 }
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
-  return apply_one(kRow, {x}, {{"shape", Ints(shape)}});
+  return apply_one(kBroadcastRow, {x}, {{"shape", Ints(shape)}});
 }
 
 }  // namespace muster::engine

@@ -9,7 +9,7 @@ namespace muster::engine {
 
 namespace {
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_rechunk(const Call& call) {
   const Tensor& x = call.inputs.front();
   if (!call.attributes.has("chunk_size")) wrong_type(call.prefix() + "needs a chunk_size");
   if (is_known(x.shape()))
@@ -17,7 +17,7 @@ std::vector<Meta> infer(const Call& call) {
   return {x.meta()};
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_rechunk(TileContext& context) {
   if (!context.knows(0)) return context.wait_for_sizes({0});
   const Tiled& in = context.input(0);
   const DType dtype = context.output().dtype;
@@ -31,21 +31,21 @@ TileResult tile(TileContext& context) {
                                context.options().chunk_store_limit, "rechunk"));
 }
 
-constexpr OperatorRow kRow{.name = "rechunk",
-                           .summary = "the same items in other chunks",
-                           .family = Family::shape,
-                           .infer = infer,
-                           .tile = tile};
+constexpr OperatorRow kRechunkRow{.name = "rechunk",
+                                  .summary = "the same items in other chunks",
+                                  .family = Family::shape,
+                                  .infer = infer_rechunk,
+                                  .tile = tile_rechunk};
 
 }  // namespace
 
 void register_rechunk(Registry& registry) {
-  registry.add(kRow);
+  registry.add(kRechunkRow);
   register_rechunk_kernel(registry);
 }
 
 Tensor rechunk(const Tensor& x, Attribute::Value chunk_size) {
-  return apply_one(kRow, {x}, {{"chunk_size", std::move(chunk_size)}});
+  return apply_one(kRechunkRow, {x}, {{"chunk_size", std::move(chunk_size)}});
 }
 
 }  // namespace muster::engine

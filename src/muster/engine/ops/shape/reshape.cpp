@@ -17,10 +17,11 @@ namespace muster::engine {
 
 namespace {
 
-constexpr KernelRow kKernel{"reshape", [](KernelContext& context) {
-                              context.set(context.input(0).reshaped(
-                                  context.memory(), context.attributes().get<Ints>("shape")));
-                            }};
+constexpr KernelRow kReshapeKernel{
+    "reshape", [](KernelContext& context) {
+      context.set(
+          context.input(0).reshaped(context.memory(), context.attributes().get<Ints>("shape")));
+    }};
 
 /// The shape with its -1 filled in; throws if it does not have as many items.
 Shape filled(const Shape& from, Shape to) {
@@ -45,7 +46,7 @@ Shape filled(const Shape& from, Shape to) {
   return to;
 }
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_reshape(const Call& call) {
   const Tensor& x = call.inputs.front();
   const Shape shape = call.attributes.ints("shape");
   static_assert(kUnknown == -1, "an extent that is left open is not known yet");
@@ -64,7 +65,7 @@ Tiled reshape_chunks(TileContext& context, const Tiled& in, Splits splits) {
       out.chunks.push_back(chunk);
     else
       out.chunks.push_back(
-          context.emit(kKernel, {{"shape", Ints(extents)}}, {chunk}, {dtype, extents}));
+          context.emit(kReshapeKernel, {{"shape", Ints(extents)}}, {chunk}, {dtype, extents}));
   });
   return out;
 }
@@ -97,7 +98,7 @@ GroupCuts cut_group(const Splits& from, const Shape& to) {
   return out;
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_reshape(TileContext& context) {
   if (!context.knows(0)) return context.wait_for_sizes({0});
   const Tiled& in = context.input(0);
   const Shape from = context.input_meta(0).shape;
@@ -132,11 +133,11 @@ TileResult tile(TileContext& context) {
   return reshape_chunks(context, tiled, std::move(new_cut));
 }
 
-constexpr OperatorRow kRow{.name = "reshape_c",
-                           .summary = "the items in C order as another shape",
-                           .family = Family::shape,
-                           .infer = infer,
-                           .tile = tile};
+constexpr OperatorRow kReshapeRow{.name = "reshape_c",
+                                  .summary = "the items in C order as another shape",
+                                  .family = Family::shape,
+                                  .infer = infer_reshape,
+                                  .tile = tile_reshape};
 
 constexpr OperatorRow kReshape{.name = "reshape",
                                .summary = "the items in order as another shape",
@@ -153,14 +154,14 @@ constexpr OperatorRow kReshape{.name = "reshape",
 }  // namespace
 
 void register_reshape(Registry& registry) {
-  registry.add(kRow);
-  registry.add(kKernel);
+  registry.add(kReshapeRow);
+  registry.add(kReshapeKernel);
   registry.add(kReshape);
 }
 
 Tensor reshape(const Tensor& x, const Shape& shape) {
   if (is_known(x.shape()) && x.shape() == shape) return x;
-  return apply_one(kRow, {x}, {{"shape", Ints(shape)}});
+  return apply_one(kReshapeRow, {x}, {{"shape", Ints(shape)}});
 }
 
 }  // namespace muster::engine

@@ -25,7 +25,7 @@ struct Sampled {
   }
 };
 
-std::vector<std::span<const std::uint64_t>> spans(const std::vector<Keys>& runs) {
+std::vector<std::span<const std::uint64_t>> spans_of(const std::vector<Keys>& runs) {
   return {runs.begin(), runs.end()};
 }
 
@@ -44,8 +44,8 @@ Sampled sampled(std::vector<Keys> runs, Index step) {
 /// The cuts of the runs themselves lie within the brackets, which are narrow.
 void check(const Sampled& given, Index rank) {
   const RankBracket bracket =
-      bracket_rank<std::uint64_t>(spans(given.samples), given.sizes, given.step, rank);
-  const std::vector<Index> cuts = cut_runs<std::uint64_t>(spans(given.runs), rank);
+      bracket_rank<std::uint64_t>(spans_of(given.samples), given.sizes, given.step, rank);
+  const std::vector<Index> cuts = cut_runs<std::uint64_t>(spans_of(given.runs), rank);
   Index width = 0;
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     RC_ASSERT(bracket.least[i] <= cuts[i]);
@@ -70,7 +70,7 @@ RC_GTEST_PROP(RankBrackets, HoldTheExactCuts, ()) {
 TEST(RankBrackets, AreNarrowWhenAllItemsAreEqual) {
   const Sampled given = sampled(std::vector<Keys>(4, Keys(1'000, 7)), 10);
   const RankBracket bracket =
-      bracket_rank<std::uint64_t>(spans(given.samples), given.sizes, given.step, 2'000);
+      bracket_rank<std::uint64_t>(spans_of(given.samples), given.sizes, given.step, 2'000);
   // Of equal items those of earlier runs come first.
   EXPECT_GT(bracket.least[0], 900);
   EXPECT_GT(bracket.least[1], 900);

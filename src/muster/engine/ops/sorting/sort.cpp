@@ -85,7 +85,7 @@ constexpr KernelRow kArgsort{"argsort", run_argsort};
 
 bool is_argsort(const OperatorRow& row) { return row.name == "argsort"; }
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_sort(const Call& call) {
   const Meta input = call.inputs[0].meta();
   if (input.shape.empty())
     throw ArrayError(Wrong::index,
@@ -210,7 +210,7 @@ TileResult tile_long_lanes(TileContext& context, const SortPlan& plan, std::size
   return out;
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_sort(TileContext& context) {
   if (!context.knows(0)) return context.wait_for_sizes({0});
   const Meta& meta = context.input_meta(0);
   const auto axis =
@@ -233,13 +233,13 @@ TileResult tile(TileContext& context) {
 constexpr OperatorRow kSortRow{.name = "sort",
                                .summary = "the items along an axis in ascending order",
                                .family = Family::sorting,
-                               .infer = infer,
-                               .tile = tile};
+                               .infer = infer_sort,
+                               .tile = tile_sort};
 constexpr OperatorRow kArgsortRow{.name = "argsort",
                                   .summary = "the places of items in ascending order",
                                   .family = Family::sorting,
-                                  .infer = infer,
-                                  .tile = tile};
+                                  .infer = infer_sort,
+                                  .tile = tile_sort};
 
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace muster::engine {
 namespace {
 
 /// The axes with `axis` last.
-std::vector<int> axis_last(std::size_t ndim, std::size_t axis) {
+std::vector<int> axis_to_end(std::size_t ndim, std::size_t axis) {
   std::vector<int> axes;
   for (std::size_t i = 0; i < ndim; ++i)
     if (i != axis) axes.push_back(static_cast<int>(i));
@@ -62,14 +62,14 @@ void keep_extremes(std::vector<Pair>& lane, std::size_t k, bool largest) {
 }
 
 /// Inputs: one chunk whose places begin at `first`, or items and places of several by turns.
-void run(KernelContext& context) {
+void run_topk(KernelContext& context) {
   const Attributes& attributes = context.attributes();
   Memory& memory = context.memory();
   const auto axis = static_cast<std::size_t>(attributes.get<std::int64_t>("axis"));
   const auto k = attributes.get<std::int64_t>("k");
   const bool joins = attributes.get<bool>("joins");
   const DType dtype = context.input(0).dtype();
-  const std::vector<int> axes = axis_last(context.input(0).ndim(), axis);
+  const std::vector<int> axes = axis_to_end(context.input(0).ndim(), axis);
   Shape shape = context.input(0).transposed(axes).shape();
   std::vector<std::vector<Pair>> lanes(
       static_cast<std::size_t>(volume(Shape(shape.begin(), shape.end() - 1))));
@@ -100,9 +100,9 @@ void run(KernelContext& context) {
   context.set(0, decoded(std::move(keys), dtype, memory).transposed(back));
   context.set(1, places.transposed(back));
 }
-constexpr KernelRow kKernel{"topk", run};
+constexpr KernelRow kTopkKernel{"topk", run_topk};
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_topk(const Call& call) {
   Meta out = call.inputs[0].meta();
   if (is_complex(out.dtype.type))
     wrong_type(fmt::format("{}is not defined for {}", call.prefix(), name(out.dtype)));
@@ -115,7 +115,7 @@ std::vector<Meta> infer(const Call& call) {
   return {out};
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_topk(TileContext& context) {
   if (!context.knows(0)) return context.wait_for_sizes({0});
   const Tiled& input = context.input(0);
   const DType dtype = context.input_meta(0).dtype;
@@ -141,7 +141,7 @@ TileResult tile(TileContext& context) {
       from[axis] = static_cast<Index>(i);
       shape[axis] = std::min<Index>(k, input.splits[axis][i]);
       const std::uint32_t task =
-          context.emit_many(kKernel, attributes.with("first", first), {input.at(from)},
+          context.emit_many(kTopkKernel, attributes.with("first", first), {input.at(from)},
                             {{dtype, shape}, {Type::i64, shape}});
       parts.push_back({task, 0});
       parts.push_back({task, 1});
@@ -149,8 +149,8 @@ TileResult tile(TileContext& context) {
     }
     if (parts.size() > 2) {
       shape[axis] = found;
-      const std::uint32_t task = context.emit_many(kKernel, attributes.with("joins", true), parts,
-                                                   {{dtype, shape}, {Type::i64, shape}});
+      const std::uint32_t task = context.emit_many(kTopkKernel, attributes.with("joins", true),
+                                                   parts, {{dtype, shape}, {Type::i64, shape}});
       parts = {{task, 0}, {task, 1}};
     }
     out.chunks.push_back(parts[wanted]);
@@ -161,13 +161,13 @@ TileResult tile(TileContext& context) {
 constexpr OperatorRow kTopk{.name = "topk",
                             .summary = "the largest or smallest items along an axis",
                             .family = Family::sorting,
-                            .infer = infer,
-                            .tile = tile};
+                            .infer = infer_topk,
+                            .tile = tile_topk};
 constexpr OperatorRow kArgtopk{.name = "argtopk",
                                .summary = "the places of the largest or smallest items",
                                .family = Family::sorting,
-                               .infer = infer,
-                               .tile = tile};
+                               .infer = infer_topk,
+                               .tile = tile_topk};
 
 Tensor call(const OperatorRow& row, const Tensor& x, Index k, Index axis, bool largest) {
   return apply_one(row, {x}, {{"k", k}, {"axis", axis}, {"largest", largest}});
@@ -185,7 +185,7 @@ Tensor argtopk(const Tensor& x, Index k, Index axis, bool largest) {
 void register_topk(Registry& registry) {
   registry.add(kTopk);
   registry.add(kArgtopk);
-  registry.add(kKernel);
+  registry.add(kTopkKernel);
 }
 
 }  // namespace muster::engine

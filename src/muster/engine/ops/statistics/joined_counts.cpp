@@ -20,7 +20,7 @@ void add_counts(KernelContext& context, Array& out) {
   }
 }
 
-void run(KernelContext& context) {
+void run_join_counts(KernelContext& context) {
   Index length = context.attributes().get<std::int64_t>("minlength");
   for (const Array& input : context.inputs()) length = std::max(length, input.size());
   Array out = context.make(context.input(0).dtype(), {length});
@@ -30,7 +30,7 @@ void run(KernelContext& context) {
     add_counts<std::int64_t>(context, out);
   context.set(std::move(out));
 }
-constexpr KernelRow kKernel{"join_counts", run};
+constexpr KernelRow kJoinCountsKernel{"join_counts", run_join_counts};
 
 }  // namespace
 
@@ -44,7 +44,7 @@ ChunkRef join_counts(TileContext& context, std::vector<ChunkRef> counts, Index m
           counts.begin() + static_cast<std::ptrdiff_t>(at),
           counts.begin() + static_cast<std::ptrdiff_t>(std::min(at + fan_in, counts.size())));
       const Meta meta = context.meta(group.front());
-      next.push_back(context.emit(kKernel, attributes, std::move(group), meta));
+      next.push_back(context.emit(kJoinCountsKernel, attributes, std::move(group), meta));
     }
     counts = std::move(next);
   } while (counts.size() > 1);
@@ -59,6 +59,6 @@ bool align_weights(TileContext& context, std::size_t weights, Tiled& out) {
   return true;
 }
 
-void register_join_counts(Registry& registry) { registry.add(kKernel); }
+void register_join_counts(Registry& registry) { registry.add(kJoinCountsKernel); }
 
 }  // namespace muster::engine

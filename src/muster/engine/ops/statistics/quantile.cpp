@@ -81,12 +81,12 @@ void run_quantile(KernelContext& context) {
   });
   context.set(std::move(out));
 }
-constexpr KernelRow kKernel{"quantile", run_quantile,
-                            [](const Attributes&, std::span<const Index> inputs) {
-                              return 3 * static_cast<std::size_t>(inputs.front());
-                            }};
+constexpr KernelRow kQuantileKernel{"quantile", run_quantile,
+                                    [](const Attributes&, std::span<const Index> inputs) {
+                                      return 3 * static_cast<std::size_t>(inputs.front());
+                                    }};
 
-std::vector<Meta> infer(const Call& call) {
+std::vector<Meta> infer_quantile(const Call& call) {
   const Meta input = call.inputs.front().meta();
   if (is_complex(input.dtype.type) || is_time(input.dtype.type))
     wrong_type(fmt::format("{}is not defined for {}", call.prefix(), name(input.dtype)));
@@ -107,7 +107,7 @@ std::vector<Meta> infer(const Call& call) {
   return {{call.attributes.get<DType>("dtype", usual), shape}};
 }
 
-TileResult tile(TileContext& context) {
+TileResult tile_quantile(TileContext& context) {
   if (!context.knows(0)) return context.wait_for_sizes({0});
   const Tiled& input = context.input(0);
   const std::size_t ndim = input.splits.size();
@@ -151,7 +151,7 @@ TileResult tile(TileContext& context) {
   const Tiled whole = rechunk(context, input, context.input_meta(0).dtype, target);
   for (const ChunkRef chunk : whole.chunks) {
     const Meta result = result_of(context.meta(chunk).shape);
-    out.chunks.push_back(context.emit(kKernel, attributes, {chunk}, result));
+    out.chunks.push_back(context.emit(kQuantileKernel, attributes, {chunk}, result));
   }
   return out;
 }
@@ -159,14 +159,14 @@ TileResult tile(TileContext& context) {
 constexpr OperatorRow kRow{.name = "quantile",
                            .summary = "quantiles, percentiles and medians along axes",
                            .family = Family::statistics,
-                           .infer = infer,
-                           .tile = tile};
+                           .infer = infer_quantile,
+                           .tile = tile_quantile};
 
 }  // namespace
 
 void register_quantile(Registry& registry) {
   registry.add(kRow);
-  registry.add(kKernel);
+  registry.add(kQuantileKernel);
   register_select(registry);
 }
 

@@ -69,7 +69,7 @@ std::vector<std::uint8_t> wanted_bins(const QuantilesWanted& wanted, const Count
   return bins;
 }
 
-void run_count(KernelContext& context) {
+void run_select_count(KernelContext& context) {
   const Array& input = context.input(0);
   const Type type = compared_as(input.dtype().type);
   const Array items = gapless(input, type, context.memory());
@@ -82,7 +82,7 @@ void run_count(KernelContext& context) {
   });
   context.set(std::move(out));
 }
-constexpr KernelRow kCount{"select_count", run_count};
+constexpr KernelRow kSelectCount{"select_count", run_select_count};
 
 /// Inputs: a chunk, and the counts of all.
 void run_collect(KernelContext& context) {
@@ -157,7 +157,7 @@ ChunkRef select_over_chunks(TileContext& context, const Tiled& input, const Attr
   std::vector<ChunkRef> parts;
   const Meta counts{Type::i64, {static_cast<Index>(kBins + 1)}};
   for (const ChunkRef chunk : input.chunks)
-    parts.push_back(context.emit(kCount, {}, {chunk}, counts));
+    parts.push_back(context.emit(kSelectCount, {}, {chunk}, counts));
   const ChunkRef all = join_counts(context, std::move(parts), 0);
   const Meta collected{compared_as(context.meta(input.chunks.front()).dtype.type), {kUnknown}};
   std::vector<ChunkRef> inputs = {all};
@@ -168,7 +168,7 @@ ChunkRef select_over_chunks(TileContext& context, const Tiled& input, const Attr
 }
 
 void register_select(Registry& registry) {
-  registry.add(kCount);
+  registry.add(kSelectCount);
   registry.add(kCollect);
   registry.add(kSelect);
 }
