@@ -202,6 +202,9 @@ void Group::Impl::use_segment(std::shared_ptr<collective::shared::Segment> segme
   options.wake_background = [crew = std::weak_ptr<Crew>(crew_)] {
     if (const auto there = crew.lock()) there->wake_background();
   };
+  options.do_later = [crew = std::weak_ptr<Crew>(crew_)](std::function<void()> work) {
+    if (const auto there = crew.lock()) there->do_later(std::move(work));
+  };
   // All ranks have tried whether they can read each other's memory before anybody counts on it.
   options.lends = segment->ranks_can_read_each_other();
   const std::lock_guard lock(crew_->mutex());
@@ -236,7 +239,7 @@ Result<Decision> Group::Impl::vote(Lock& lock, std::uint64_t bits, TimePoint dea
 }
 
 Result<Group::Agreement> Group::Impl::agree(std::uint64_t bits, Timeout timeout) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (auto ok = may("agree"); !ok) return fail(ok.error());
   if (!crew_) return Agreement{bits, {0}};
   Lock lock(crew_->mutex());
   auto decision = vote(lock, bits, deadline_of(timeout, crew_->options().join_timeout));
@@ -268,7 +271,7 @@ Error Group::Impl::not_all_could() const {
 }
 
 Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (auto ok = may("shrink"); !ok) return fail(ok.error());
   if (!crew_) return fail(Errc::rank_lost, "a group of one has nobody to lose");
   const TimePoint deadline = deadline_of(timeout, crew_->options().join_timeout);
   Lock lock(crew_->mutex());
@@ -319,7 +322,7 @@ Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
 }
 
 Result<std::shared_ptr<Group::Impl>> Group::Impl::grow(int newcomers, Timeout timeout) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (auto ok = may("grow"); !ok) return fail(ok.error());
   if (newcomers < 1)
     throw std::invalid_argument(fmt::format("[grow] {} newcomers; at least 1", newcomers));
   if (!crew_ || !identity_.whole_crew)
@@ -348,7 +351,7 @@ Result<std::shared_ptr<Group::Impl>> Group::Impl::grow(int newcomers, Timeout ti
 
 Result<std::shared_ptr<Group::Impl>> Group::Impl::split(int color, int key,
                                                         const CallOptions& options) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (auto ok = may("split"); !ok) return fail(ok.error());
   const std::string name = fmt::format("{}/{}", identity_.name, color);
   if (!crew_) return solo(name);
   const std::array<std::int32_t, 2> own{color, key};

@@ -196,8 +196,11 @@ void SharedPlane::end_call_around_close() {
 }
 
 void SharedPlane::close_lanes() {
-  for (const auto& slot : lanes_)
-    if (Lane* const lane = slot.load(std::memory_order_acquire)) fail_queue(*lane);
+  for (const auto& slot : lanes_) {
+    Lane* const lane = slot.load(std::memory_order_acquire);
+    if (lane == nullptr || fail_queue(*lane)) continue;
+    return options_.do_later([self = shared_from_this()] { self->close_lanes(); });
+  }
   // Only now: nothing that others gave is read any more, and they may use its place again.
   const int rank = segment_->rank();
   segment_->header().left[rank / 64].fetch_or(std::uint64_t{1} << (rank % 64));
