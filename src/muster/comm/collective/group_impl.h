@@ -106,8 +106,9 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
   Result<void> hand_out_segment(TimePoint deadline);
   Result<void> fetch_segment(TimePoint deadline);
   Result<void> map_segment(FileDescriptor fd, TimePoint deadline);
-  /// Lets messages in; an error when a rank was lost or time is up.
-  Result<void> still_whole(TimePoint deadline, Duration moment = {});
+  /// Lets messages in; an error when a rank was lost, or time is up for those that it waits for.
+  Result<void> still_whole(const std::vector<int>& awaited, TimePoint deadline,
+                           Duration moment = {});
   void use_segment(std::shared_ptr<collective::shared::Segment> segment);
   void run_alone(const Call& call) const;
 

@@ -122,7 +122,7 @@ Result<void> Segment::map_all() {
       !writable(staging_start(ranks_, rank_, 0), kChannels * kStagingBytes))
     return fail(system_error(errno, "write to shared memory"));
   control(rank_).owner = proof_.memory();
-  header_->here.fetch_add(1);
+  control(rank_).stage = Stage::here;
   arenas_ = std::vector<std::atomic<std::byte*>>(static_cast<std::size_t>(ranks_));
   free_.push_back({0, header_->arena_bytes});
   return {};
@@ -139,8 +139,11 @@ RankControl& Segment::control(int rank) const {
   return *reinterpret_cast<RankControl*>(base_ + control_start(rank));
 }
 
-bool Segment::all_are_here() const {
-  return header_->here.load() >= static_cast<std::uint32_t>(ranks_);
+std::vector<int> Segment::missing(Stage stage) const {
+  std::vector<int> missing;
+  for (int rank = 0; rank < ranks_; ++rank)
+    if (control(rank).stage.load() < stage) missing.push_back(rank);
+  return missing;
 }
 
 void Segment::try_reading() {
@@ -148,11 +151,7 @@ void Segment::try_reading() {
   for (int rank = 0; rank < ranks_ && can; ++rank)
     can = rank == rank_ || read(rank, control(rank).owner.proof_at, {}).has_value();
   if (!can) header_->cannot_read = 1;
-  header_->tried.fetch_add(1);
-}
-
-bool Segment::all_have_tried() const {
-  return header_->tried.load() >= static_cast<std::uint32_t>(ranks_);
+  control(rank_).stage = Stage::tried;
 }
 
 bool Segment::ranks_can_read_each_other() const { return header_->cannot_read.load() == 0; }
