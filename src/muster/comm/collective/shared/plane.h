@@ -134,8 +134,8 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
     try {
       const Progress progress = work();
       tell(operation);
-      if (progress == Progress::failed) [[unlikely]]
-        end_by(Break::failed, operation.detail().c_str());
+      if (progress >= Progress::failed) [[unlikely]]
+        end_because(progress, operation);
       else
         return progress;
     } catch (const ReductionFailed& problem) {
@@ -146,6 +146,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
     operation.set_failed();
     return Progress::failed;
   }
+  void end_because(Progress progress, const Operation& operation);
   void end_by(Break why, const char* what);
   /// The operation is given up because this rank closes the group. What others read of its memory
   /// is of no use from now on.

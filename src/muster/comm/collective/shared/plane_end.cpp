@@ -104,6 +104,12 @@ void SharedPlane::abandon(const Operation& operation) {
   if (operation.is_lending()) break_for_all({Break::left, segment_->rank(), segment_->rank()});
 }
 
+void SharedPlane::end_because(Progress progress, const Operation& operation) {
+  if (progress == Progress::failed) return end_by(Break::failed, operation.detail().c_str());
+  // Who left while it lent something has ended the group.
+  if (!segment_->has_left(operation.other())) lose(operation.other());
+}
+
 void SharedPlane::end_by(Break why, const char* what) {
   const Verdict verdict{why, segment_->rank(), segment_->rank()};
   // Held, so that nobody here sees that the group has ended before there are words for it.

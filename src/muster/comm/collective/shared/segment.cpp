@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdexcept>
 #include <string_view>
 #include <sys/mman.h>
@@ -16,6 +18,8 @@
 #include "muster/base/log.h"
 #include "muster/comm/errc.h"
 #include "muster/runtime/mapping.h"
+#include "muster/runtime/poll.h"
+#include "muster/runtime/unix_socket.h"
 
 namespace muster::comm::collective::shared {
 namespace {
@@ -160,6 +164,14 @@ Result<void> Segment::read(int rank, std::uint64_t address, std::span<std::byte>
   auto read = read_memory(control(rank).owner, address, into);
   if (!read) return fail(read.error().within(fmt::format("rank {}", rank)));
   return read;
+}
+
+bool Segment::has_ended(int rank) const {
+  const auto pid = static_cast<pid_t>(control(rank).owner.pid);
+  const auto process = watch_process(pid);
+  if (!process) return ::kill(pid, 0) != 0 && errno == ESRCH;
+  std::vector<pollfd> slot{{process->get(), POLLIN, 0}};
+  return poll_until(slot, std::chrono::steady_clock::now()) && slot.front().revents != 0;
 }
 
 std::byte* Segment::staging(int rank, std::size_t channel) const {

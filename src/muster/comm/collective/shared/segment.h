@@ -58,6 +58,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   void try_reading();
   [[nodiscard]] bool all_have_tried() const { return missing(Stage::tried).empty(); }
   [[nodiscard]] bool ranks_can_read_each_other() const;
+  /// Whether another rank's process is known to have ended.
+  [[nodiscard]] bool has_ended(int rank) const;
   /// Reads memory of another rank's process. Fails like `read_memory`.
   [[nodiscard]] Result<void> read(int rank, std::uint64_t address, std::span<std::byte> into) const;
 
