@@ -341,7 +341,7 @@ Result<std::shared_ptr<Group::Impl>> Group::Impl::grow(int newcomers, Timeout ti
     options.old_ranks[identity_.roster.members[static_cast<std::size_t>(rank)]] = rank;
   options.ended = [this] {
     see_end_in_memory();
-    return error_;
+    return closed_ ? closed_error() : error_;
   };
   Lock lock(crew_->mutex());
   if (auto error = options.ended()) return fail(*std::move(error));
