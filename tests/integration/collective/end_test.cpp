@@ -165,9 +165,9 @@ const Waiting kWaiting[] = {
 };
 
 TEST_P(EndOn, WhateverWaitsEndsWhenAnotherThreadClosesTheGroup) {
-  for (const auto& [name, call] : kWaiting) {
+  for (const Waiting& waiting : kWaiting) {
     std::promise<void> over;
-    as_threads(2, [&, &name = name, &call = call](int rank) {
+    as_threads(2, [&](int rank) {
       std::atomic<bool> waits = false;
       std::promise<void> asked;
       GroupOptions given = options(2, rank);
@@ -180,13 +180,13 @@ TEST_P(EndOn, WhateverWaitsEndsWhenAnotherThreadClosesTheGroup) {
       use_up_channels(group);
       if (rank == 1) return over.get_future().wait();
       waits = true;
-      auto result = std::async(std::launch::async, [&] { return call(group); });
+      auto result = std::async(std::launch::async, [&] { return waiting.call(group); });
       asked.get_future().wait();
       group.close();
       const Result<void> told = result.get();
       over.set_value();
       EXPECT_TRUE(!told && told.error().is(Errc::closed))
-          << name << ": " << (told ? "went well" : told.error().message());
+          << waiting.name << ": " << (told ? "went well" : told.error().message());
     });
   }
 }
