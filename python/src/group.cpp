@@ -85,7 +85,11 @@ class GroupObject {
   explicit GroupObject(Group group) : group_(std::move(group)) {}
   GroupObject(const GroupObject&) = delete;
   GroupObject& operator=(const GroupObject&) = delete;
-  ~GroupObject() { close(); }
+  ~GroupObject() {
+    // What is left of it may wait for threads that need the interpreter.
+    const nb::gil_scoped_release released;
+    const Group last = std::move(group_);
+  }
 
   [[nodiscard]] Group& native() { return group_; }
 

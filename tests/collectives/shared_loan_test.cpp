@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -176,6 +178,40 @@ TEST_F(SharedLoan, ACallFailsWhoseLenderHasLostItsMainThread) {
   EXPECT_NE(taken.error().message().find("rank 0: read"), std::string::npos)
       << taken.error().message();
   EXPECT_EQ(child.wait(), 0);
+}
+
+// Nobody tells this rank that the process has ended; it is reaped late, or at once.
+TEST_F(SharedLoan, ACallNamesALenderThatHasDied) {
+  for (const bool reaped : {false, true}) {
+    const FileDescriptor file = segment_for(2);
+    const test::Milestone lent;
+    test::Child child([&] {
+      const auto lender = plane_of(file.get(), 0, 2, true);
+      Bytes input(kBlock);
+      const auto call = lender->start(
+          call_of(Operation::broadcast, kBlock, input.data(), input.data()), 0, seconds(60));
+      lent.reach();
+      ::pause();
+    });
+    ASSERT_TRUE(lent.wait());
+    child.signal(SIGKILL);
+    siginfo_t end{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child.pid()), &end, WEXITED | WNOWAIT), 0);
+    if (reaped) {
+      EXPECT_EQ(child.wait(), -SIGKILL);
+    }
+    SharedPlane::Options options;
+    options.lends = true;
+    options.lease = milliseconds(1);
+    second_ = plane_of(file.get(), 1, 2, std::move(options));
+    Bytes got(kBlock);
+    const auto taken =
+        second_->run(call_of(Operation::broadcast, kBlock, nullptr, got.data()), 0, seconds(30));
+    ASSERT_FALSE(taken);
+    EXPECT_TRUE(taken.error().is(Errc::rank_lost)) << taken.error().message();
+    EXPECT_NE(taken.error().message().find("rank 0 of group 'test' is lost"), std::string::npos)
+        << taken.error().message();
+  }
 }
 
 TEST_F(SharedLoan, OneRankInPlaceAndTheOtherNotGetWhatTheyWereSent) {

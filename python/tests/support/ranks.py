@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import threading
 import time
 import traceback
 
@@ -164,6 +165,52 @@ def dropped_by_a_function(group, own):
         group.recv(np.empty(1), 0, timeout=PATIENCE)
         told = error_of(take_part)
     group.agree(1, timeout=PATIENCE)  # nobody leaves before all were told
+    return told
+
+
+def called_in_a_function(group):
+    """The reduction function of rank 0 calls the group."""
+
+    def add(a, b):
+        if group.rank == 0:
+            group.barrier(timeout=PATIENCE)
+        return a + b
+
+    def call():
+        group.allreduce(np.ones(3), op=add, timeout=PATIENCE)
+        group.barrier(timeout=PATIENCE)
+
+    told = error_of(call)
+    group.agree(1, timeout=PATIENCE)  # nobody leaves before all were told
+    return told
+
+
+def let_go_by_a_function(group):
+    """The reduction function of rank 0, called in the background, lets go of its group."""
+    options = {"rank": group.rank, "plane": group.plane, "join_timeout": PATIENCE, "lease": LEASE}
+    own = [Group.join(f"{group.name}.own", group.size, **options)]
+    gone = threading.Event()
+
+    def add(a, b):
+        if group.rank == 0:
+            own.clear()
+            gc.collect()
+            gone.set()
+        return a + b
+
+    def take_part():
+        own[0].allreduce(np.ones(3), op=add, timeout=PATIENCE)
+        own[0].barrier(timeout=PATIENCE)
+
+    if group.rank == 0:
+        handles = [own[0].iallreduce(np.ones(3), op=add)]
+        group.send(np.ones(1), 1, timeout=PATIENCE)
+        told = "let go" if gone.wait(PATIENCE) else "not called"
+        handles.clear()
+    else:
+        group.recv(np.empty(1), 0, timeout=PATIENCE)
+        told = error_of(take_part)
+    group.barrier(timeout=PATIENCE)
     return told
 
 

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <functional>
+#include <future>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -133,6 +134,61 @@ TEST_P(EndOn, AfterACallHasFailedEveryCallSaysTheSame) { end_by_each_cause(0); }
 
 TEST_P(EndOn, AfterACallByMessagesHasFailedEveryCallSaysTheSame) {
   end_by_each_cause(kTagWithoutChannel);
+}
+
+/// All that waits for another rank, which does not come.
+struct Waiting {
+  const char* name;
+  std::function<Result<void>(Group&)> call;
+};
+
+template <class T>
+Result<void> outcome_of(const Result<T>& result) {
+  if (!result) return fail(result.error());
+  return {};
+}
+
+const Waiting kWaiting[] = {
+    {"barrier", [](Group& group) { return group.barrier(); }},
+    {"barrier by messages",
+     [](Group& group) { return group.barrier({.tag = kTagWithoutChannel}); }},
+    {"a handle", [](Group& group) { return group.ibarrier().value().wait(); }},
+    {"recv",
+     [](Group& group) {
+       int item = 0;
+       return group.recv(1, std::span(&item, 1));
+     }},
+    {"agree", [](Group& group) { return outcome_of(group.agree(1)); }},
+    {"shrink", [](Group& group) { return outcome_of(group.shrink()); }},
+    {"grow", [](Group& group) { return outcome_of(group.grow(1)); }},
+    {"split", [](Group& group) { return outcome_of(group.split(0)); }},
+};
+
+TEST_P(EndOn, WhateverWaitsEndsWhenAnotherThreadClosesTheGroup) {
+  for (const Waiting& waiting : kWaiting) {
+    std::promise<void> over;
+    as_threads(2, [&](int rank) {
+      std::atomic<bool> waits = false;
+      std::promise<void> asked;
+      GroupOptions given = options(2, rank);
+      if (rank == 0)
+        given.interrupted = [&] {
+          if (waits.exchange(false)) asked.set_value();
+          return false;
+        };
+      Group group = join_or_throw(std::move(given));
+      use_up_channels(group);
+      if (rank == 1) return over.get_future().wait();
+      waits = true;
+      auto result = std::async(std::launch::async, [&] { return waiting.call(group); });
+      asked.get_future().wait();
+      group.close();
+      const Result<void> told = result.get();
+      over.set_value();
+      EXPECT_TRUE(!told && told.error().is(Errc::closed))
+          << waiting.name << ": " << (told ? "went well" : told.error().message());
+    });
+  }
 }
 
 TEST_P(EndOn, ARankThatReceivesIsToldThatTheOthersDisagree) {

@@ -1,4 +1,6 @@
 #include <memory>
+#include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -104,6 +106,56 @@ TEST_P(InsideOn, ACallEndsWhoseFunctionGivesUpTheNext) {
   do_where_it_reduces(
       [](Group&, Handle& next) { next.cancel(); },
       [](const Result<void>& next) { demand_error(next, Errc::cancelled, "the next call"); });
+}
+
+TEST_P(InsideOn, ACallEndsWhoseProgramThrowsWhereItIsAsked) {
+  const test::Milestone ended;
+  as_processes(2, [&](int rank) {
+    bool joined = false;
+    GroupOptions given = options(2, rank);
+    if (rank == 0)
+      given.interrupted = [&]() -> bool {
+        return joined ? throw std::domain_error("enough") : false;
+      };
+    Group group = join_or_throw(std::move(given));
+    joined = true;
+    std::vector<int> data(4, 1);
+    if (rank == 0) {
+      try {
+        static_cast<void>(group.allreduce(data, {}, {.timeout = kSoon}));
+        demand(false, "the call returns");
+      } catch (const std::domain_error&) {
+        ended.reach();
+      }
+    } else {
+      demand(ended.wait(), "the call of rank 0 ends");
+      static_cast<void>(group.allreduce(data, {}, {.timeout = kSoon}));
+    }
+    demand_error(group.barrier({.timeout = kSoon}), Errc::cancelled, "the next call");
+    demand(group.agree(1, kSoon), "agree");
+  });
+}
+
+TEST_P(InsideOn, ACallIsRefusedThatTheCallAroundItStandsInTheWayOf) {
+  // By messages it would be the next one.
+  if (GetParam().plane == Plane::network) GTEST_SKIP() << "nothing stands in its way";
+  const auto demand_refused = [](const auto& call) {
+    try {
+      call();
+    } catch (const std::logic_error& problem) {
+      const std::string text = problem.what();
+      return demand(text.find("another call with the same tag") != std::string::npos, text);
+    }
+    demand(false, "it was not refused");
+  };
+  do_where_it_asks(
+      [&](Group& group) {
+        demand_refused([&] { static_cast<void>(group.barrier({.timeout = kSoon})); });
+        Handle next = demand(group.ibarrier(), "ibarrier");
+        demand_refused([&] { static_cast<void>(next.wait(kSoon)); });
+        group.close();
+      },
+      [](const Result<void>& result) { demand_error(result, Errc::closed, "the call around it"); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Planes, InsideOn, kEveryPlane, testing::PrintToStringParamName());

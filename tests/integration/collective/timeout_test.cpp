@@ -157,6 +157,29 @@ TEST_P(TimeoutOn, OfACallThatIsOverDoesNothing) {
   });
 }
 
+TEST(Timeout, OfMakingAGroupInMemoryNamesWhoDidNotCome) {
+  const Meeting meeting;
+  as_threads(3, [&](int rank) {
+    GroupOptions given = meeting.options(3, rank);
+    given.plane = Plane::shared;
+    Group group = join_or_throw(std::move(given));
+    require(group.barrier({.timeout = kSoon}));
+    if (rank == 1) {
+      // What `split` begins with, and nothing more.
+      std::vector<int> all(6);
+      require(group.allgather(std::vector{0, 0}, all, {.timeout = kSoon}));
+    } else {
+      const auto part = group.split(0, 0, {.timeout = std::chrono::seconds(2)});
+      EXPECT_FALSE(part);
+      if (!part) {
+        EXPECT_THAT(part.error().message(),
+                    HasSubstr("1 of group 'test/0' did not share memory in time"));
+      }
+    }
+    require(group.barrier({.timeout = kSoon}));
+  });
+}
+
 TEST_P(TimeoutOn, MayBeForEver) {
   constexpr Duration kForEver = Duration::max();
   as_threads(2, [&](int rank) {

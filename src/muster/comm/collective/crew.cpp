@@ -75,9 +75,16 @@ Result<std::shared_ptr<Crew>> Crew::join(const GroupOptions& options) {
   // In a child process its thread does not exist: there the crew is let go of as it is.
   return std::shared_ptr<Crew>(new Crew(options, *std::move(proxy), *std::move(interrupt)),
                                [made_in = fork_generation()](Crew* crew) {
-                                 if (made_in == fork_generation())
-                                   std::default_delete<Crew>()(crew);
+                                 if (made_in == fork_generation()) crew->let_go();
                                });
+}
+
+void Crew::let_go() {
+  if (thread_.get_id() != std::this_thread::get_id()) return std::default_delete<Crew>()(this);
+  // By a function that the background thread has called, or by what that left to be done.
+  is_its_own_ = true;
+  thread_.request_stop();
+  thread_.detach();
 }
 
 Crew::Crew(GroupOptions options, Proxy proxy, Interrupt interrupt)
@@ -89,14 +96,36 @@ Crew::Crew(GroupOptions options, Proxy proxy, Interrupt interrupt)
         return try_send(member, control);
       }),
       interrupt_(std::move(interrupt)),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+      thread_([this](const std::stop_token& stop) {
+        run(stop);
+        if (is_its_own_) std::default_delete<Crew>()(this);
+      }) {}
 
 Crew::~Crew() {
   send_the_rest();
-  thread_.request_stop();
-  interrupt_.set();
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    interrupt_.set();
+    thread_.join();
+  }
+  do_what_was_left();
   proxy_.close();
+}
+
+void Crew::do_later(std::function<void()> work) {
+  // The work may be all that still owns the crew, until the lock is free.
+  const std::lock_guard lock(later_mutex_);
+  later_.push_back(std::move(work));
+  interrupt_.set();
+}
+
+void Crew::do_what_was_left() {
+  std::vector<std::function<void()>> work;
+  {
+    const std::lock_guard lock(later_mutex_);
+    work.swap(later_);
+  }
+  for (const auto& one : work) one();
 }
 
 void Crew::add(std::uint64_t group, CrewSink& sink,
@@ -139,9 +168,9 @@ Outbox::Attempt Crew::try_send(const std::string& member, const std::string& con
 void Crew::send_the_rest() {
   const TimePoint deadline = std::chrono::steady_clock::now() + kLinger;
   Lock lock(mutex_);
-  // The background thread tries again and again, and tells.
-  while (outbox_.waits_for_room() && !ended_ &&
-         changed_.wait_until(lock, deadline) != std::cv_status::timeout)
+  // Whoever lets messages in tries again.
+  while (outbox_.waits_for_room() && std::chrono::steady_clock::now() < deadline &&
+         wait(lock, deadline))
     continue;
 }
 
@@ -327,6 +356,7 @@ void Crew::run(const std::stop_token& stop) {
     watch_processes(busy ? Duration::zero() : kLookEvery);
     busy = progress();
     busy = progress_in_memory() || busy;
+    do_what_was_left();
   }
 }
 

@@ -20,6 +20,7 @@
 #include "muster/base/clock.h"
 #include "muster/base/result.h"
 #include "muster/comm/collective/choice.h"
+#include "muster/comm/collective/inside.h"
 #include "muster/comm/collective/options.h"
 #include "muster/comm/collective/outbox.h"
 #include "muster/comm/collective/roster.h"
@@ -69,11 +70,21 @@ class Crew {
   /// By MUSTER_COLLECTIVES as it was when the crew was joined.
   [[nodiscard]] const Result<ChoiceTable>& table() const { return table_; }
   [[nodiscard]] std::mutex& mutex() { return mutex_; }
-  /// For what the program may do from inside a function that is called with the lock held: the
-  /// lock, or nothing where this thread has it.
-  [[nodiscard]] Lock lock_unless_inside() {
-    return inside_ == std::this_thread::get_id() ? Lock() : Lock(mutex_);
+  /// For what the program may do from inside a function (see `Inside`): does it with the lock held,
+  /// which this thread may have already. Where another one keeps the lock for long, the function
+  /// does not wait, and the background thread does it soon.
+  template <class Work>
+  void with_lock(Work work) {
+    if (inside_ == std::this_thread::get_id()) return work();
+    Lock lock(mutex_, std::defer_lock);
+    if (Inside::lock(lock)) return work();
+    do_later([this, work] {
+      const std::lock_guard later(mutex_);
+      work();
+    });
   }
+  /// Does it in the background, without the lock. Needs no lock.
+  void do_later(std::function<void()> work);
   /// With the lock held: calls what may call such a function.
   template <class Work>
   auto call_out(Work work) {
@@ -137,6 +148,8 @@ class Crew {
   };
 
   Crew(GroupOptions options, Proxy proxy, Interrupt interrupt);
+  /// The last owner is gone.
+  void let_go();
   Outbox::Attempt try_send(const std::string& member, const std::string& control);
   void send_the_rest();
   bool take_messages(Lock& lock, Timeout timeout);
@@ -151,6 +164,7 @@ class Crew {
   void watch_processes(Duration at_most);
   bool progress();
   bool progress_in_memory();
+  void do_what_was_left();
 
   GroupOptions options_;
   Result<ChoiceTable> table_;
@@ -175,6 +189,9 @@ class Crew {
   std::vector<Watched> watched_;
   Interrupt interrupt_;
   std::optional<Error> ended_;
+  std::mutex later_mutex_;
+  std::vector<std::function<void()>> later_;  // guarded by later_mutex_
+  bool is_its_own_ = false;                   // the thread lets go of the crew when it ends
   std::jthread thread_;
 };
 

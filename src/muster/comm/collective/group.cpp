@@ -41,14 +41,14 @@ Group::Group(Group&&) noexcept = default;
 
 Group& Group::operator=(Group&& other) noexcept {
   if (this != &other) {
-    if (impl_) close();
+    if (impl_) Impl::let_go(std::move(impl_));
     impl_ = std::move(other.impl_);
   }
   return *this;
 }
 
 Group::~Group() {
-  if (impl_) close();
+  if (impl_) Impl::let_go(std::move(impl_));
 }
 
 Result<Group> Group::join(GroupOptions options) {

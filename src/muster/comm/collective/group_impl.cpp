@@ -9,11 +9,13 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "muster/comm/collective/inside.h"
 #include "muster/comm/errc.h"
 
 namespace muster::comm {
 
 using collective::Call;
+using collective::Inside;
 using collective::Signature;
 using nlohmann::json;
 
@@ -42,9 +44,14 @@ collective::Decision decision_of(const json& control) {
 /// A call that was over when it was started.
 class Over final : public Handle::State {
  public:
+  explicit Over(std::string group) : group_(std::move(group)) {}
+  [[nodiscard]] std::string_view group() const override { return group_; }
   Result<void> wait(Timeout /*timeout*/) override { return {}; }
   Result<bool> test() override { return true; }
   void cancel() override {}
+
+ private:
+  std::string group_;
 };
 
 }  // namespace
@@ -55,12 +62,22 @@ Group::Impl::Impl(std::shared_ptr<Crew> crew, Identity identity)
       size_(static_cast<int>(identity_.roster.members.size())),
       ballot_(identity_.rank, size_) {}
 
-Group::Impl::~Impl() { close(); }
+Group::Impl::~Impl() {
+  if (inherited() || closed_.exchange(true) || !crew_) return;
+  if (shared_) shared_->close();
+  const std::lock_guard lock(crew_->mutex());
+  say_farewell();
+}
 
 Result<void> Group::Impl::usable() const {
   if (inherited()) return fail(inherited_error(identity_.name));
   if (closed_.load(std::memory_order_relaxed)) return fail(closed_error());
   return {};
+}
+
+Result<void> Group::Impl::may(std::string_view call) const {
+  Inside::refuse_in_reduction(call, identity_.name);
+  return usable();
 }
 
 Error Group::Impl::closed_error() const {
@@ -96,6 +113,8 @@ Result<void> Group::Impl::run(const Call& call, const CallOptions& options) {
     run_alone(call);
     return {};
   }
+  if (Inside::reduction()) [[unlikely]]
+    Inside::refuse(collective::name(call.operation), identity_.name);
   if (shared_) {
     if (options.tag == 0) return shared_->run(call, 0, options.timeout);
     const auto takes = shared_->takes(options.tag);
@@ -105,18 +124,17 @@ Result<void> Group::Impl::run(const Call& call, const CallOptions& options) {
   look_into_memory();
   auto pending = network_->start(call, options.tag);
   if (!pending) return fail(pending.error());
-  auto result = (*pending)->wait(options.timeout);
-  if (!result) (*pending)->cancel();
-  return result;
+  Handle handle(*std::move(pending));  // gives it up when it ends otherwise
+  return handle.wait(options.timeout);
 }
 
 Result<Handle> Group::Impl::start(Call call, const CallOptions& options) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (auto ok = may(collective::name(call.operation)); !ok) return fail(ok.error());
   check_tag(options.tag);
   collective::check(call, identity_.rank, size_);
   if (size_ == 1) {
     run_alone(call);
-    return Handle(std::make_shared<Over>());
+    return Handle(std::make_shared<Over>(identity_.name));
   }
   const auto takes = shared_ ? shared_->takes(options.tag) : Result<bool>(false);
   if (!takes) return fail(takes.error());
@@ -136,7 +154,7 @@ void Group::Impl::run_alone(const Call& call) const {
 
 Result<Handle> Group::Impl::start_send(int to, ByteSpan data, Element element,
                                        const CallOptions& options) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (auto ok = may("send"); !ok) return fail(ok.error());
   check_tag(options.tag);
   check_peer("send", to);
   look_into_memory();
@@ -147,7 +165,7 @@ Result<Handle> Group::Impl::start_send(int to, ByteSpan data, Element element,
 
 Result<Handle> Group::Impl::start_receive(int from, std::span<std::byte> data, Element element,
                                           const CallOptions& options) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (auto ok = may("recv"); !ok) return fail(ok.error());
   check_tag(options.tag);
   check_peer("recv", from);
   look_into_memory();
@@ -334,6 +352,7 @@ Error Group::Impl::loss_error() const {
 
 std::vector<int> Group::Impl::lost() const {
   if (!crew_) return {};
+  Inside::refuse_in_reduction("lost", identity_.name);
   const std::lock_guard lock(crew_->mutex());
   return {ballot_.lost().begin(), ballot_.lost().end()};
 }
@@ -342,7 +361,19 @@ void Group::Impl::close() {
   if (inherited() || closed_.exchange(true) || !crew_) return;
   // Those who still need this rank must not wait for it, the others need not care.
   if (shared_) shared_->close();
-  const auto lock = crew_->lock_unless_inside();
+  crew_->with_lock([self = shared_from_this()] { self->say_farewell(); });
+}
+
+void Group::Impl::let_go(std::shared_ptr<Impl> impl) {
+  impl->close();
+  // What has called the function may be carrying on the group, or be the crew's own thread.
+  if (Inside::any() && impl->crew_ && !impl->inherited()) {
+    Crew& crew = *impl->crew_;
+    crew.do_later([kept = std::move(impl)] {});
+  }
+}
+
+void Group::Impl::say_farewell() {
   json farewell = {{"kind", "left"}};
   // Whoever decided may have died before all knew, and this rank cannot be asked any more.
   if (ballot_.decision()) put(farewell, *ballot_.decision());

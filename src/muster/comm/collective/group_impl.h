@@ -64,6 +64,8 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
   Result<std::shared_ptr<Impl>> grow(int newcomers, Timeout timeout);
   Result<std::shared_ptr<Impl>> split(int color, int key, const CallOptions& options);
   void close();
+  /// Closes it, and lets go of it, which may be the last owner.
+  static void let_go(std::shared_ptr<Impl> impl);
 
   // CrewSink, with the lock held.
   void on_control(const std::string& from, const nlohmann::json& control) override;
@@ -75,6 +77,8 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
  private:
   [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
   [[nodiscard]] Result<void> usable() const;
+  /// The same for what waits, or is waited for. Throws in a reduction function.
+  [[nodiscard]] Result<void> may(std::string_view call) const;
   [[nodiscard]] Error closed_error() const;
   static void check_tag(int tag);
   void check_peer(const char* what, int rank) const;
@@ -91,6 +95,7 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
   /// What ended the calls in memory ends those by messages, too.
   void see_end_in_memory();
   void tell_all(const nlohmann::json& control);
+  void say_farewell();
   void post(const collective::Ballot::Messages& messages);
   [[nodiscard]] Error loss_error() const;
   Result<collective::Decision> vote(Lock& lock, std::uint64_t bits, TimePoint deadline);
@@ -101,8 +106,9 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
   Result<void> hand_out_segment(TimePoint deadline);
   Result<void> fetch_segment(TimePoint deadline);
   Result<void> map_segment(FileDescriptor fd, TimePoint deadline);
-  /// Lets messages in; an error when a rank was lost or time is up.
-  Result<void> still_whole(TimePoint deadline, Duration moment = {});
+  /// Lets messages in; an error when a rank was lost, or time is up for those that it waits for.
+  Result<void> still_whole(const std::vector<int>& awaited, TimePoint deadline,
+                           Duration moment = {});
   void use_segment(std::shared_ptr<collective::shared::Segment> segment);
   void run_alone(const Call& call) const;
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "muster/comm/collective/formation.h"
@@ -117,14 +118,15 @@ Result<void> Group::Impl::establish(TimePoint deadline) {
   return identity_.rank == 0 ? hand_out_segment(deadline) : fetch_segment(deadline);
 }
 
-Result<void> Group::Impl::still_whole(TimePoint deadline, Duration moment) {
+Result<void> Group::Impl::still_whole(const std::vector<int>& awaited, TimePoint deadline,
+                                      Duration moment) {
   Lock lock(crew_->mutex());
   if (auto ok = crew_->wait(lock, now() + moment); !ok) return ok;
   // Who has left was done with its part before.
   if (error_) return fail(*error_);
   if (now() < deadline) return {};
-  return fail(Errc::timeout,
-              fmt::format("the ranks of group '{}' did not share memory in time", identity_.name));
+  return fail(Errc::timeout, fmt::format("rank {} of group '{}' did not share memory in time",
+                                         fmt::join(awaited, ", "), identity_.name));
 }
 
 Result<void> Group::Impl::hand_out_segment(TimePoint deadline) {
@@ -147,7 +149,7 @@ Result<void> Group::Impl::hand_out_segment(TimePoint deadline) {
     return fail(handover.error());
   }
   while (!handover->serve(std::chrono::milliseconds(2)))
-    if (auto ok = still_whole(deadline); !ok) return ok;
+    if (auto ok = still_whole(handover->waiting_for(), deadline); !ok) return ok;
   return map_segment(handover->take_segment(), deadline);
 }
 
@@ -158,12 +160,14 @@ Result<void> Group::Impl::map_segment(FileDescriptor fd, TimePoint deadline) {
   if (!segment) return fail(segment.error());
   // Nobody is told when these come true.
   constexpr Duration kMoment = std::chrono::milliseconds(1);
-  while (!(*segment)->all_are_here())
-    if (auto ok = still_whole(deadline, kMoment); !ok) return ok;
+  using collective::shared::Stage;
+  for (auto away = (*segment)->missing(Stage::here); !away.empty();
+       away = (*segment)->missing(Stage::here))
+    if (auto ok = still_whole(away, deadline, kMoment); !ok) return ok;
   if (at_step) at_step();
   (*segment)->try_reading();
   while (!(*segment)->all_have_tried()) {
-    const auto ok = still_whole(deadline, kMoment);
+    const auto ok = still_whole((*segment)->missing(Stage::tried), deadline, kMoment);
     // Those that found all of them there may have done their part and left by now.
     if (!ok && !(*segment)->all_have_tried()) return ok;
   }
@@ -188,7 +192,7 @@ Result<void> Group::Impl::fetch_segment(TimePoint deadline) {
     return fail(Errc::driver_type, "rank 0 could not make shared memory");
   }
   auto fd = collective::shared::fetch_segment(
-      *counter_, identity_.rank, [&](Duration pause) { return still_whole(deadline, pause); });
+      *counter_, identity_.rank, [&](Duration pause) { return still_whole({0}, deadline, pause); });
   if (!fd) return fail(fd.error());
   return map_segment(*std::move(fd), deadline);
 }
@@ -201,6 +205,9 @@ void Group::Impl::use_segment(std::shared_ptr<collective::shared::Segment> segme
   options.lease = crew_->options().lease;
   options.wake_background = [crew = std::weak_ptr<Crew>(crew_)] {
     if (const auto there = crew.lock()) there->wake_background();
+  };
+  options.do_later = [crew = std::weak_ptr<Crew>(crew_)](std::function<void()> work) {
+    if (const auto there = crew.lock()) there->do_later(std::move(work));
   };
   // All ranks have tried whether they can read each other's memory before anybody counts on it.
   options.lends = segment->ranks_can_read_each_other();
@@ -236,7 +243,7 @@ Result<Decision> Group::Impl::vote(Lock& lock, std::uint64_t bits, TimePoint dea
 }
 
 Result<Group::Agreement> Group::Impl::agree(std::uint64_t bits, Timeout timeout) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (auto ok = may("agree"); !ok) return fail(ok.error());
   if (!crew_) return Agreement{bits, {0}};
   Lock lock(crew_->mutex());
   auto decision = vote(lock, bits, deadline_of(timeout, crew_->options().join_timeout));
@@ -268,7 +275,7 @@ Error Group::Impl::not_all_could() const {
 }
 
 Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (auto ok = may("shrink"); !ok) return fail(ok.error());
   if (!crew_) return fail(Errc::rank_lost, "a group of one has nobody to lose");
   const TimePoint deadline = deadline_of(timeout, crew_->options().join_timeout);
   Lock lock(crew_->mutex());
@@ -319,7 +326,7 @@ Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
 }
 
 Result<std::shared_ptr<Group::Impl>> Group::Impl::grow(int newcomers, Timeout timeout) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (auto ok = may("grow"); !ok) return fail(ok.error());
   if (newcomers < 1)
     throw std::invalid_argument(fmt::format("[grow] {} newcomers; at least 1", newcomers));
   if (!crew_ || !identity_.whole_crew)
@@ -334,7 +341,7 @@ Result<std::shared_ptr<Group::Impl>> Group::Impl::grow(int newcomers, Timeout ti
     options.old_ranks[identity_.roster.members[static_cast<std::size_t>(rank)]] = rank;
   options.ended = [this] {
     see_end_in_memory();
-    return error_;
+    return closed_ ? closed_error() : error_;
   };
   Lock lock(crew_->mutex());
   if (auto error = options.ended()) return fail(*std::move(error));
@@ -348,7 +355,7 @@ Result<std::shared_ptr<Group::Impl>> Group::Impl::grow(int newcomers, Timeout ti
 
 Result<std::shared_ptr<Group::Impl>> Group::Impl::split(int color, int key,
                                                         const CallOptions& options) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  if (auto ok = may("split"); !ok) return fail(ok.error());
   const std::string name = fmt::format("{}/{}", identity_.name, color);
   if (!crew_) return solo(name);
   const std::array<std::int32_t, 2> own{color, key};

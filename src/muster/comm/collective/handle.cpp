@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "muster/comm/collective/handle_state.h"
+#include "muster/comm/collective/inside.h"
 #include "muster/comm/errc.h"
 
 namespace muster::comm {
@@ -29,11 +30,13 @@ Handle::~Handle() { cancel(); }
 
 Result<void> Handle::wait(Timeout timeout) {
   require(state_);
+  collective::Inside::refuse_in_reduction("Handle.wait", state_->group());
   return state_->wait(timeout);
 }
 
 Result<bool> Handle::test() {
   require(state_);
+  collective::Inside::refuse_in_reduction("Handle.test", state_->group());
   return state_->test();
 }
 

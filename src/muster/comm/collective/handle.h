@@ -31,7 +31,8 @@ class Handle {
   /// Gives up a call that is not over: its memory is not touched after this returns. The other
   /// ranks may have done their part, so the group is of no use any more: all its calls fail, on all
   /// ranks, until `shrink`. A receive that has no message yet is given up without harm. A reduction
-  /// function may cancel, too; its own call then goes on until it would wait.
+  /// function may cancel, too: a call that reduces at that moment, in this thread or in one that
+  /// waits for this one, goes on until it would wait.
   void cancel();
 
  private:

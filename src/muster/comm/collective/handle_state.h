@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "muster/base/result.h"
 #include "muster/comm/collective/handle.h"
@@ -15,6 +16,7 @@ class Handle::State {
   State& operator=(const State&) = delete;
   virtual ~State() = default;
 
+  [[nodiscard]] virtual std::string_view group() const = 0;  ///< its name
   virtual Result<void> wait(Timeout timeout) = 0;
   virtual Result<bool> test() = 0;
   virtual void cancel() = 0;

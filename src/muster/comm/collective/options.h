@@ -46,7 +46,8 @@ struct GroupOptions {
   /// network do not both go on.
   bool minority_may_shrink = false;
   /// Asked about ten times a second by calls that wait: true ends the call with
-  /// `Errc::interrupted`. It may close groups and cancel calls.
+  /// `Errc::interrupted`, and so does an exception. It may close groups and cancel calls. It may
+  /// also make other calls, but none with the tag of the one that asks: std::logic_error.
   std::function<bool()> interrupted;
   /// For tests: called when a call begins and whenever this rank is about to tell others something,
   /// at every step of calls and of making groups; by whichever thread does it.

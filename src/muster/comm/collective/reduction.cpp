@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "muster/base/assert.h"
+#include "muster/comm/collective/inside.h"
 #include "muster/comm/collective/scalar.h"
 #include "muster/comm/collective/vector.h"
 
@@ -18,6 +19,7 @@ namespace {
 constexpr std::size_t kPieceBytes = 4096;
 
 void run(const UserFunction& function, std::byte* into, const std::byte* from, std::size_t count) {
+  const Inside inside(Inside::Of::reduction);
   try {
     function(into, from, count);
   } catch (const std::exception& problem) {

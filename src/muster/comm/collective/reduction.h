@@ -18,7 +18,9 @@ enum class ReductionKind : std::uint8_t { sum, prod, min, max, mean, band, bor, 
 [[nodiscard]] std::string_view name(ReductionKind kind);
 
 /// into = into ∘ from for `count` items, each by itself: it may be called for parts of a buffer, by
-/// any thread that waits in the collective. Must be associative. When it throws, the call fails on
+/// any thread that waits in the collective, and in the background. Must be associative. It may
+/// close groups, and cancel and let go of handles; other calls, of whatever group, throw
+/// std::logic_error in it, because threads and ranks wait for it. When it throws, the call fails on
 /// all ranks, and the group ends.
 using UserFunction = std::function<void(std::byte* into, const std::byte* from, std::size_t count)>;
 

@@ -31,7 +31,7 @@ std::pair<std::uint64_t, std::uint64_t> words(const Signature& signature) {
 }  // namespace
 
 /// Something that was started, under the crew's lock.
-class NetworkPlane::Pending : public Handle::State {
+class NetworkPlane::Pending : public Handle::State, public std::enable_shared_from_this<Pending> {
  public:
   Pending(std::shared_ptr<NetworkPlane> plane, Timeout timeout)
       : plane_(std::move(plane)), timeout_(timeout), due_(after_or_never(now(), timeout)) {
@@ -62,7 +62,18 @@ class NetworkPlane::Pending : public Handle::State {
     return true;
   }
 
+  void cancel() override {
+    if (plane_->inherited()) return;
+    plane_->crew_->with_lock([self = shared_from_this()] {
+      if (!self->over_) self->look();
+      if (!self->over_) self->give_up(self->given_up());
+    });
+  }
+
+  [[nodiscard]] std::string_view group() const override { return plane_->options_.group; }
   [[nodiscard]] virtual std::string text() const = 0;
+  /// With the lock held: whether it is over by now.
+  virtual void look() {}
   /// A rank without which it cannot go on; negative where none is known, or `text` names it.
   [[nodiscard]] virtual int waits_for() const { return -1; }
   void end(Result<void> result) {
@@ -109,11 +120,6 @@ class NetworkPlane::Collective final : public Pending {
     signature_.earlier = earlier;
   }
 
-  void cancel() override {
-    if (plane_->inherited()) return;
-    const auto lock = plane_->crew_->lock_unless_inside();
-    if (!over_) plane_->options_.broke(given_up());
-  }
   [[nodiscard]] std::string text() const override { return describe(signature_); }
   [[nodiscard]] int waits_for() const override {
     const auto& queue = plane_->lanes_.at(slot_.tag).queue;
@@ -187,12 +193,6 @@ class NetworkPlane::Transfer final : public Pending {
         text_(std::move(text)),
         receives_(receives) {}
 
-  void cancel() override {
-    if (plane_->inherited()) return;
-    const auto lock = plane_->crew_->lock_unless_inside();
-    if (!over_) look();
-    if (!over_) give_up(given_up());
-  }
   [[nodiscard]] std::string text() const override { return text_; }
 
   void give_up(Error error) override {
@@ -205,7 +205,7 @@ class NetworkPlane::Transfer final : public Pending {
       plane_->options_.broke(given_up());  // the other side counts on every message that was begun
     }
   }
-  void look() {
+  void look() override {
     const auto over = plane_->wire_.finished(token_);
     if (!over) return end(fail(over.error()));
     if (*over) end({});

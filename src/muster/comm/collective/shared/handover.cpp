@@ -70,11 +70,15 @@ Handover::Handover(FileDescriptor segment, FileDescriptor listener, Counter coun
   served_[0] = true;
 }
 
+std::vector<int> Handover::waiting_for() const {
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < served_.size(); ++rank)
+    if (!served_[rank]) ranks.push_back(static_cast<int>(rank));
+  return ranks;
+}
+
 bool Handover::serve(Duration moment) {
-  const auto all = [&] {
-    return std::find(served_.begin(), served_.end(), false) == served_.end();
-  };
-  if (all()) return true;
+  if (waiting_for().empty()) return true;
   std::vector<pollfd> slots{{listener_.get(), POLLIN, 0}};
   for (const FileDescriptor& caller : callers_) slots.push_back({caller.get(), POLLIN, 0});
   static_cast<void>(poll_until(slots, now() + moment));
@@ -96,7 +100,7 @@ bool Handover::serve(Duration moment) {
     if (send_packet(caller, {&word, 1}, {&file, 1}) == PacketStatus::done) served_[rank] = true;
     return true;
   });
-  return all();
+  return waiting_for().empty();
 }
 
 Result<FileDescriptor> fetch_segment(const Counter& counter, int rank,

@@ -27,6 +27,8 @@ class Handover {
   [[nodiscard]] const Counter& counter() const { return counter_; }
   /// Serves those who come within a moment; true when all other ranks have theirs.
   [[nodiscard]] bool serve(Duration moment);
+  /// The ranks that do not have theirs.
+  [[nodiscard]] std::vector<int> waiting_for() const;
   [[nodiscard]] FileDescriptor take_segment() { return std::move(segment_); }
 
  private:

@@ -88,10 +88,18 @@ struct alignas(64) Report {
   char words[kReportBytes];
 };
 
+/// How far a rank has come in making the group.
+enum class Stage : std::uint32_t {
+  away,
+  here,   ///< it has told its `owner`
+  tried,  ///< it has tried to read the others' memory
+};
+
 struct RankControl {
   ChannelControl channels[kChannels];
   Report report;
   alignas(64) ProcessMemory owner;  ///< how others find what it lends them
+  std::atomic<Stage> stage;
 };
 
 /// Where a rank sleeps.
@@ -122,11 +130,8 @@ struct Header {
   std::uint64_t arena_bytes;  ///< of one rank
   /// Break, the rank that is the reason, the rank that says so; see `pack`.
   alignas(64) std::atomic<std::uint64_t> broken;
-  /// How many ranks have told their `owner`; have tried to read the others' memory; and whether one
-  /// could not.
-  alignas(64) std::atomic<std::uint32_t> here;
-  std::atomic<std::uint32_t> tried;
-  std::atomic<std::uint32_t> cannot_read;
+  /// Whether a rank could not read the others' memory.
+  alignas(64) std::atomic<std::uint32_t> cannot_read;
   /// How many threads sleep on a bell.
   alignas(64) std::atomic<std::uint32_t> sleepers;
   /// The cores on which ranks may run.

@@ -23,6 +23,7 @@ enum class Progress : std::uint8_t {
   over,
   differs,  ///< a rank called something else; `Operation::other` says which
   failed,   ///< it cannot go on; `Operation::detail` says why
+  lost,     ///< the same, because the process of a rank has ended, which `Operation::other` is
 };
 
 /// A call on a channel, done bit by bit.
@@ -295,6 +296,11 @@ class Stepped final : public Operation {
     if (error.code() == std::errc::bad_address && vain_.declined != source) return decline(source);
     const bool vanished = error.code() == std::errc::no_such_process ||
                           error.code() == std::errc::operation_not_permitted;
+    // The background thread may be too busy to tell.
+    if (vanished && plan_.task.channel.segment().has_ended(source)) {
+      other_ = source;
+      return Progress::lost;
+    }
     if (vanished && vain_.until == TimePoint{}) return expect_end(source);
     detail_ = error.message();
     return Progress::failed;
@@ -309,7 +315,7 @@ class Stepped final : public Operation {
     vain_.declined = source;
     return give_up_reading(source);
   }
-  /// The group ends soon, if the process has. It may only have lost its main thread.
+  /// The process is about to end, and the group with it; or it has only lost its main thread.
   Progress expect_end(int source) {
     vain_.until = after(steady_now(), plan_.task.channel.death_is_seen_within());
     vain_.declined = -1;

@@ -4,10 +4,12 @@
 #include <bit>
 #include <limits>
 #include <sched.h>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "muster/comm/collective/inside.h"
 #include "muster/comm/collective/shared/make_operation.h"
 #include "muster/comm/collective/shared/patience.h"
 #include "muster/comm/errc.h"
@@ -84,6 +86,7 @@ class SharedPlane::Pending final : public Handle::State {
         timeout_(timeout),
         due_(after_or_never(steady_now(), timeout)) {}
 
+  [[nodiscard]] std::string_view group() const override { return plane_->options_.group; }
   Result<void> wait(Timeout timeout) override;
   Result<bool> test() override;
   void cancel() override;
@@ -194,11 +197,29 @@ Result<void> SharedPlane::run(const Call& call, int tag, Timeout timeout) {
       wake_sleepers();
     return result;
   }
+  check_not_around(*lane, call);
   auto pending = start(call, tag);
   if (!pending) return fail(pending.error());
-  auto result = (*pending)->wait(timeout);
-  if (!result) (*pending)->cancel();
-  return result;
+  Handle handle(*std::move(pending));  // gives it up when it ends otherwise
+  return handle.wait(timeout);
+}
+
+void SharedPlane::check_not_around(const Lane& lane, const Call& call) const {
+  if (!lane.owner.held_here()) return;
+  throw std::logic_error(
+      fmt::format("[{}] on group '{}' from inside another call with the same tag, which waits for "
+                  "this one to return: give it another tag, or call it when that one is over",
+                  name(call.operation), options_.group));
+}
+
+bool SharedPlane::is_interrupted() {
+  const Inside inside(Inside::Of::question);
+  try {
+    return options_.interrupted();
+  } catch (...) {
+    break_for_all({Break::cancelled, segment_->rank(), segment_->rank()});
+    throw;
+  }
 }
 
 Result<void> SharedPlane::run_here(Lane& lane, const Call& call, Timeout timeout) {
@@ -264,7 +285,7 @@ Result<void> SharedPlane::wait_on(Lane& lane, Operation& operation, Timeout time
     time = steady_now();
     if (time >= deadline) return fail(give_up(overdue(operation, *timeout), Errc::timeout));
     if (options_.interrupted && time >= ask_at) {
-      if (options_.interrupted())
+      if (is_interrupted())
         return fail(
             give_up(fmt::format("rank {} was interrupted", segment_->rank()), Errc::interrupted));
       ask_at = steady_now() + kAskEvery;
@@ -384,11 +405,12 @@ void SharedPlane::fail_all(Lane& lane, const Error& error) {
   for (const auto& pending : failed) pending->fail_with(error);
 }
 
-void SharedPlane::fail_queue(Lane& lane) {
+bool SharedPlane::fail_queue(Lane& lane) {
   // Whoever carries on a call lets go soon: the group has ended for him, too.
   std::unique_lock held(lane.owner, std::defer_lock);
-  if (!lane.owner.held_here()) held.lock();
+  if (!lane.owner.held_here() && !Inside::lock(held)) return false;
   fail_all(lane, error());
+  return true;
 }
 
 void SharedPlane::remember_due(TimePoint due) {
@@ -455,6 +477,7 @@ void SharedPlane::doze(TimePoint until) {
 
 Result<void> SharedPlane::Pending::wait(Timeout timeout) {
   if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
+  if (!over()) plane_->check_not_around(lane_, call_);
   Patience patience(more_ranks_than_cores(*plane_->segment_));
   const TimePoint deadline = after_or_never(steady_now(), timeout);
   TimePoint ask_at = steady_now() + kAskEvery;

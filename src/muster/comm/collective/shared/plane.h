@@ -35,10 +35,11 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   struct Options {
     std::string group;  ///< for messages
     std::function<bool()> interrupted;
-    std::function<void()> wake_background;     ///< there is a call that nobody may be waiting for
-    std::function<void()> at_step;             ///< as in GroupOptions
-    bool lends = false;                        ///< ranks can read each other's memory
-    Duration lease = std::chrono::seconds(3);  ///< as in GroupOptions
+    std::function<void()> wake_background;  ///< there is a call that nobody may be waiting for
+    std::function<void(std::function<void()>)> do_later;  ///< in the background
+    std::function<void()> at_step;                        ///< as in GroupOptions
+    bool lends = false;                                   ///< ranks can read each other's memory
+    Duration lease = std::chrono::seconds(3);             ///< as in GroupOptions
   };
 
   SharedPlane(std::shared_ptr<Segment> segment, Options options);
@@ -135,8 +136,8 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
     try {
       const Progress progress = work();
       tell(operation);
-      if (progress == Progress::failed) [[unlikely]]
-        end_by(Break::failed, operation.detail().c_str());
+      if (progress >= Progress::failed) [[unlikely]]
+        end_because(progress, operation);
       else
         return progress;
     } catch (const ReductionFailed& problem) {
@@ -147,6 +148,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
     operation.set_failed();
     return Progress::failed;
   }
+  void end_because(Progress progress, const Operation& operation);
   void end_by(Break why, const char* what);
   /// The operation is given up because this rank closes the group. What others read of its memory
   /// is of no use from now on.
@@ -157,10 +159,15 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   void advance(Lane& lane);
   /// What is done now and then for the first call in the queue.
   void look_around(Lane& lane);
+  /// Asks the program, with a lane held.
+  [[nodiscard]] bool is_interrupted();
+  /// Throws where this thread is inside a call that has to be over before.
+  void check_not_around(const Lane& lane, const Call& call) const;
   /// With the lane held. Ends all calls in the queue, but for one inside of which this thread is.
   void fail_all(Lane& lane, const Error& error);
-  /// The same, from anywhere, for a group that has ended.
-  void fail_queue(Lane& lane);
+  /// The same, from anywhere, for a group that has ended. False when it is left to who holds the
+  /// lane, because that may be waiting for this thread.
+  bool fail_queue(Lane& lane);
   /// The last of the calls inside of which the group was closed closes it.
   void end_call_around_close();
   void close_lanes();

@@ -104,6 +104,12 @@ void SharedPlane::abandon(const Operation& operation) {
   if (operation.is_lending()) break_for_all({Break::left, segment_->rank(), segment_->rank()});
 }
 
+void SharedPlane::end_because(Progress progress, const Operation& operation) {
+  if (progress == Progress::failed) return end_by(Break::failed, operation.detail().c_str());
+  // Who left while it lent something has ended the group.
+  if (!segment_->has_left(operation.other())) lose(operation.other());
+}
+
 void SharedPlane::end_by(Break why, const char* what) {
   const Verdict verdict{why, segment_->rank(), segment_->rank()};
   // Held, so that nobody here sees that the group has ended before there are words for it.
@@ -196,8 +202,11 @@ void SharedPlane::end_call_around_close() {
 }
 
 void SharedPlane::close_lanes() {
-  for (const auto& slot : lanes_)
-    if (Lane* const lane = slot.load(std::memory_order_acquire)) fail_queue(*lane);
+  for (const auto& slot : lanes_) {
+    Lane* const lane = slot.load(std::memory_order_acquire);
+    if (lane == nullptr || fail_queue(*lane)) continue;
+    return options_.do_later([self = shared_from_this()] { self->close_lanes(); });
+  }
   // Only now: nothing that others gave is read any more, and they may use its place again.
   const int rank = segment_->rank();
   segment_->header().left[rank / 64].fetch_or(std::uint64_t{1} << (rank % 64));

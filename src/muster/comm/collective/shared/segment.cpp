@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdexcept>
 #include <string_view>
 #include <sys/mman.h>
@@ -16,6 +18,8 @@
 #include "muster/base/log.h"
 #include "muster/comm/errc.h"
 #include "muster/runtime/mapping.h"
+#include "muster/runtime/poll.h"
+#include "muster/runtime/unix_socket.h"
 
 namespace muster::comm::collective::shared {
 namespace {
@@ -122,7 +126,7 @@ Result<void> Segment::map_all() {
       !writable(staging_start(ranks_, rank_, 0), kChannels * kStagingBytes))
     return fail(system_error(errno, "write to shared memory"));
   control(rank_).owner = proof_.memory();
-  header_->here.fetch_add(1);
+  control(rank_).stage = Stage::here;
   arenas_ = std::vector<std::atomic<std::byte*>>(static_cast<std::size_t>(ranks_));
   free_.push_back({0, header_->arena_bytes});
   return {};
@@ -139,8 +143,11 @@ RankControl& Segment::control(int rank) const {
   return *reinterpret_cast<RankControl*>(base_ + control_start(rank));
 }
 
-bool Segment::all_are_here() const {
-  return header_->here.load() >= static_cast<std::uint32_t>(ranks_);
+std::vector<int> Segment::missing(Stage stage) const {
+  std::vector<int> missing;
+  for (int rank = 0; rank < ranks_; ++rank)
+    if (control(rank).stage.load() < stage) missing.push_back(rank);
+  return missing;
 }
 
 void Segment::try_reading() {
@@ -148,11 +155,7 @@ void Segment::try_reading() {
   for (int rank = 0; rank < ranks_ && can; ++rank)
     can = rank == rank_ || read(rank, control(rank).owner.proof_at, {}).has_value();
   if (!can) header_->cannot_read = 1;
-  header_->tried.fetch_add(1);
-}
-
-bool Segment::all_have_tried() const {
-  return header_->tried.load() >= static_cast<std::uint32_t>(ranks_);
+  control(rank_).stage = Stage::tried;
 }
 
 bool Segment::ranks_can_read_each_other() const { return header_->cannot_read.load() == 0; }
@@ -161,6 +164,14 @@ Result<void> Segment::read(int rank, std::uint64_t address, std::span<std::byte>
   auto read = read_memory(control(rank).owner, address, into);
   if (!read) return fail(read.error().within(fmt::format("rank {}", rank)));
   return read;
+}
+
+bool Segment::has_ended(int rank) const {
+  const auto pid = static_cast<pid_t>(control(rank).owner.pid);
+  const auto process = watch_process(pid);
+  if (!process) return ::kill(pid, 0) != 0 && errno == ESRCH;
+  std::vector<pollfd> slot{{process->get(), POLLIN, 0}};
+  return poll_until(slot, std::chrono::steady_clock::now()) && slot.front().revents != 0;
 }
 
 std::byte* Segment::staging(int rank, std::size_t channel) const {

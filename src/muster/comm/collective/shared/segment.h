@@ -49,13 +49,17 @@ class Segment : public std::enable_shared_from_this<Segment> {
   /// Makes sure that this rank can write to its staging of a channel.
   Result<void> reserve_staging(std::size_t channel);
 
+  /// The ranks that have not come so far.
+  [[nodiscard]] std::vector<int> missing(Stage stage) const;
   /// Whether all ranks have mapped it.
-  [[nodiscard]] bool all_are_here() const;
+  [[nodiscard]] bool all_are_here() const { return missing(Stage::here).empty(); }
   /// Tries whether this process may read the memory of all others, which are here. Once. It wants
   /// neither to read nor to be read where MUSTER_LEND is set, and not to 1.
   void try_reading();
-  [[nodiscard]] bool all_have_tried() const;
+  [[nodiscard]] bool all_have_tried() const { return missing(Stage::tried).empty(); }
   [[nodiscard]] bool ranks_can_read_each_other() const;
+  /// Whether another rank's process is known to have ended.
+  [[nodiscard]] bool has_ended(int rank) const;
   /// Reads memory of another rank's process. Fails like `read_memory`.
   [[nodiscard]] Result<void> read(int rank, std::uint64_t address, std::span<std::byte> into) const;
 
