@@ -178,7 +178,8 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   [[nodiscard]] Error differ(const Operation& operation, Lane& lane);
   [[nodiscard]] Error differ(int rank, const Signature& its, int other, const Signature& others,
                              const std::string& detail = {}) const;
-  [[nodiscard]] Error give_up(std::string what, Errc errc);
+  void give_up_for_all(const Signature& call);
+  [[nodiscard]] Error give_up(const Signature& call, std::string what, Errc errc);
   void tell(Operation& operation) {
     if (operation.take_news() && segment_->header().sleepers.load(std::memory_order_relaxed) != 0)
         [[unlikely]]
