@@ -29,6 +29,7 @@ void compute(Group& group) {
   // region calls
   std::vector<float> gradient(1000, static_cast<float>(group.rank()));
   check(group.allreduce(gradient, ReductionKind::mean));  // in place: 1.0 everywhere
+  check(group.allreduce(gradient, Reduction::of<float>([](float a, float b) { return a * b; })));
 
   std::vector<int> own{group.rank(), group.rank() * 10};
   std::vector<int> all(2 * static_cast<std::size_t>(group.size()));

@@ -1,7 +1,9 @@
 """Data-parallel training: every rank has its own data, and the gradients are averaged.
 
 The model is a small network that learns a sine. One rank is killed on the way; the others go on
-without it.
+without it. It starts its ranks itself, or leaves that to
+
+    muster run --keep-going -n 3 -- python data_parallel.py
 """
 
 import multiprocessing
@@ -43,8 +45,9 @@ def recover(group, model, step):
 # endregion
 
 
-def train(rank, results):
-    group = Group.join("data-parallel", RANKS, rank=rank)
+def train(group):
+    """Returns how many ranks are left, the loss, and the weights."""
+    rank = group.rank
     x = np.random.default_rng(rank).uniform(-3, 3, 256)
     model = Model()
     step, loss = 0, 0.0
@@ -62,19 +65,30 @@ def train(rank, results):
         model.weights -= 0.3 * gradient
         step += 1
     # endregion
-    results.put((rank, group.size, loss, model.weights.tobytes()))
     group.close()
+    print(f"rank {rank} ended in a group of {group.size} with a loss of {loss:.4f}", flush=True)
+    return group.size, loss, model.weights.tobytes()
 
 
-if __name__ == "__main__":
+def run(name, rank, results):
+    results.put(train(Group.join(name, RANKS, rank=rank)))
+
+
+def start_ranks():
+    name = f"data-parallel-{os.getpid()}"  # two runs at a time do not meet
     results = multiprocessing.Queue()
-    processes = [multiprocessing.Process(target=train, args=(r, results)) for r in range(RANKS)]
+    processes = [multiprocessing.Process(target=run, args=(name, r, results)) for r in range(RANKS)]
     for process in processes:
         process.start()
     ended = [results.get(timeout=50) for _ in range(RANKS - 1)]
     for process in processes:
         process.join(10)
-    for rank, size, loss, _ in sorted(ended):
-        print(f"rank {rank} ended in a group of {size} with a loss of {loss:.4f}")
-    assert all(size == RANKS - 1 and loss < 0.1 for _, size, loss, _ in ended)
+    assert all(size == RANKS - 1 and loss < 0.1 for size, loss, _ in ended)
     assert len({weights for *_, weights in ended}) == 1, "the ranks have different weights"
+
+
+if __name__ == "__main__":
+    if "MUSTER_RANK" in os.environ:
+        train(Group.from_environment())
+    else:
+        start_ranks()

@@ -5,6 +5,7 @@ the numbers into one range for each rank; an all-to-all brings every number to i
 """
 
 import multiprocessing
+import os
 
 import numpy as np
 
@@ -29,8 +30,8 @@ def sample_sort(group, own):
 # endregion
 
 
-def run(rank, results):
-    with Group.join("sample-sort", RANKS, rank=rank) as group:
+def run(name, rank, results):
+    with Group.join(name, RANKS, rank=rank) as group:
         own = np.random.default_rng(rank).integers(0, 1_000_000, NUMBERS)
         total = group.allreduce(np.array([own.sum()]))
         mine = sample_sort(group, own)
@@ -39,8 +40,9 @@ def run(rank, results):
 
 
 if __name__ == "__main__":
+    name = f"sample-sort-{os.getpid()}"  # two runs at a time do not meet
     results = multiprocessing.Queue()
-    processes = [multiprocessing.Process(target=run, args=(r, results)) for r in range(RANKS)]
+    processes = [multiprocessing.Process(target=run, args=(name, r, results)) for r in range(RANKS)]
     for process in processes:
         process.start()
     ended = sorted(results.get(timeout=50) for _ in range(RANKS))

@@ -85,6 +85,8 @@ constexpr const char* kKnown =
     "and complex128";
 
 std::string dtype_text(nb::handle object) {
+  if (nb::hasattr(object, "typecode"))  // array.array
+    return fmt::format("'{}'", nb::str(object.attr("typecode")).c_str());
   if (!nb::hasattr(object, "dtype")) return name_of_type(object);
   const nb::object dtype = object.attr("dtype");
   return nb::str(dtype).c_str();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -31,15 +32,28 @@ auto call_or_raise(Call&& call) {
   return value_or_raise(without_gil(std::forward<Call>(call)));
 }
 
-/// Python's timeouts: milliseconds; None or a negative number waits as long as it takes.
+/// Nothing, so for ever, for more than a century, which does not fit a Duration.
+[[nodiscard]] inline std::optional<Duration> bounded(std::chrono::duration<double> time) {
+  constexpr std::chrono::hours kForEver{24 * 365 * 100};
+  if (time > kForEver) return std::nullopt;
+  return std::chrono::duration_cast<Duration>(time);
+}
+
+/// Timeouts of proxies: milliseconds; None or a negative number waits as long as it takes.
 [[nodiscard]] inline std::optional<Duration> from_milliseconds(std::optional<double> milliseconds) {
-  // Longer than a century means for ever, and does not fit a Duration.
-  constexpr double kForEver = 3e12;
   if (milliseconds && std::isnan(*milliseconds))
     throw nb::value_error("a timeout is a number of milliseconds or None, not nan");
-  if (!milliseconds || *milliseconds < 0 || *milliseconds > kForEver) return std::nullopt;
-  return std::chrono::duration_cast<Duration>(
-      std::chrono::duration<double, std::milli>(*milliseconds));
+  if (!milliseconds || *milliseconds < 0) return std::nullopt;
+  return bounded(std::chrono::duration<double, std::milli>(*milliseconds));
+}
+
+/// Timeouts of groups: seconds; None waits as long as it takes, and a negative number, which is
+/// what is left of a deadline that has passed, not at all.
+[[nodiscard]] inline std::optional<Duration> from_seconds(std::optional<double> seconds) {
+  if (seconds && std::isnan(*seconds))
+    throw nb::value_error("a timeout is a number of seconds or None, not nan");
+  if (!seconds) return std::nullopt;
+  return bounded(std::chrono::duration<double>(std::max(*seconds, 0.0)));
 }
 
 }  // namespace muster::python

@@ -27,6 +27,8 @@ class Maker {
         (call_.root < 0 || static_cast<std::size_t>(call_.root) >= n_))
       wrong(fmt::format("root is {}, and the group has the ranks 0 to {}", call_.root, n_ - 1));
     set_counts();
+    if (overlaps(call_, rank_, static_cast<int>(n_)))
+      wrong("data and out overlap; they are the same memory, to work in place, or lie apart");
     check(call_, rank_, static_cast<int>(n_));
     return std::move(made_);
   }
@@ -107,7 +109,10 @@ class Maker {
     if (!nb::isinstance<nb::str>(given))
       throw nb::type_error(
           (what("op") + " is a name such as 'sum' or a function of two arrays").c_str());
-    call_.reduction = kind_of(nb::cast<std::string>(given));
+    const auto called = nb::cast<std::string>(given);
+    call_.reduction = kind_of(called);
+    if (called != name(call_.reduction.kind))
+      check(arguments_.operation, call_.reduction, call_.element, called);
     const ArrayView& view = arguments_.output.is_none() ? made_.input : made_.output;
     const ReductionKind kind = call_.reduction.kind;
     if (view.is_bool() && (kind == ReductionKind::sum || kind == ReductionKind::prod))
@@ -159,7 +164,7 @@ class Maker {
     const ArrayView& in = made_.input;
     const ArrayView& out = made_.output;
     // In place: the one buffer holds all blocks, and there is no other.
-    const bool same = call_.in_place();
+    const bool same = is_whole_in_place();
     switch (call_.operation) {
       case Operation::barrier: return;
       case Operation::broadcast: call_.count = out.count(); return;
@@ -181,11 +186,28 @@ class Maker {
           need("data", in.count(), sum(call_.counts));
           need("out", out.count(), sum(call_.receive_counts));
         } else {
-          call_.count = block_of("out", out.count());
-          if (has_input) need("data", in.count(), out.count());
+          call_.count = block_of("data", (has_input ? in : out).count());
+          if (has_input) need("out", out.count(), in.count());
         }
         return;
     }
+  }
+
+  /// In place, the one buffer holds all blocks, and there is no other. A block that begins where
+  /// the buffer of all does is rank 0's.
+  bool is_whole_in_place() const {
+    const auto operation = call_.operation;
+    const bool has_own_place = operation == Operation::scatter || operation == Operation::gather ||
+                               operation == Operation::allgather;
+    if (!call_.in_place() || !has_own_place || arguments_.input.is_none() ||
+        arguments_.output.is_none() || made_.input.count() == made_.output.count())
+      return call_.in_place();
+    if (call_.variable ? own_start(call_, rank_) != 0 : rank_ != 0)
+      wrong(
+          fmt::format("{} lies where the block of rank 0 does; pass the same array twice to work "
+                      "in place, or memory apart",
+                      operation == Operation::scatter ? "out" : "data"));
+    return false;
   }
 
   const CollectiveArguments& arguments_;

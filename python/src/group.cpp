@@ -24,10 +24,6 @@ namespace {
 using comm::Group;
 using Seconds = std::optional<double>;
 
-comm::Timeout timeout_of(Seconds seconds) {
-  return from_milliseconds(seconds ? std::optional(*seconds * 1000) : std::nullopt);
-}
-
 Duration duration_of(nb::handle seconds) {
   return std::chrono::duration_cast<Duration>(
       std::chrono::duration<double>(nb::cast<double>(seconds)));
@@ -54,7 +50,7 @@ class HandleObject {
   }
 
   void wait(Seconds timeout) {
-    const Result<void> over = without_gil([&] { return handle_.wait(timeout_of(timeout)); });
+    const Result<void> over = without_gil([&] { return handle_.wait(from_seconds(timeout)); });
     raise_or_return(over);
   }
 
@@ -152,7 +148,7 @@ nb::object from_proxy(nb::handle proxy, const std::string& name,
 
 comm::CallOptions call_options(int tag, Seconds timeout) {
   if (tag < 0 || tag > 255) throw nb::value_error("tag is a number from 0 to 255");
-  return {tag, timeout_of(timeout)};
+  return {tag, from_seconds(timeout)};
 }
 
 CollectiveCall call_of(GroupObject& self, std::string operation, nb::object input,
@@ -245,18 +241,18 @@ nb::object split(GroupObject& self, int color, int key, int tag, Seconds timeout
 
 nb::tuple agree(GroupObject& self, std::uint64_t bits, Seconds timeout) {
   const Group::Agreement agreed =
-      call_or_raise([&] { return self.native().agree(bits, timeout_of(timeout)); });
+      call_or_raise([&] { return self.native().agree(bits, from_seconds(timeout)); });
   return nb::make_tuple(agreed.bits, agreed.ranks);
 }
 
 nb::tuple shrink(GroupObject& self, Seconds timeout) {
-  comm::Shrunk shrunk = call_or_raise([&] { return self.native().shrink(timeout_of(timeout)); });
+  comm::Shrunk shrunk = call_or_raise([&] { return self.native().shrink(from_seconds(timeout)); });
   return nb::make_tuple(to_python(std::move(shrunk.group)), shrunk.lost, shrunk.finished);
 }
 
 nb::object grow(GroupObject& self, int newcomers, Seconds timeout) {
   return to_python(
-      call_or_raise([&] { return self.native().grow(newcomers, timeout_of(timeout)); }));
+      call_or_raise([&] { return self.native().grow(newcomers, from_seconds(timeout)); }));
 }
 
 nb::object allocate(GroupObject& self, std::size_t bytes) {

@@ -75,6 +75,10 @@ class PythonFunction final : public RaisedInReduction {
       put(result, into, count);
     } catch (nb::python_error& error) {
       held_->raised.emplace(std::move(error));
+    } catch (const nb::builtin_exception& error) {
+      const bool is_type = error.type() == nb::exception_type::type_error;
+      PyErr_SetString(is_type ? PyExc_TypeError : PyExc_ValueError, error.what());
+      held_->raised.emplace();
     } catch (const std::exception& error) {
       PyErr_SetString(PyExc_ValueError, error.what());
       held_->raised.emplace();
@@ -94,8 +98,14 @@ class PythonFunction final : public RaisedInReduction {
   }
 
   void put(nb::handle result, std::byte* into, std::size_t count) const {
-    const nb::object array =
-        nb::module_::import_("numpy").attr("ascontiguousarray")(result, held_->dtype);
+    const nb::module_ numpy = nb::module_::import_("numpy");
+    const nb::object returned = numpy.attr("asarray")(result);
+    const nb::object dtype = returned.attr("dtype");
+    if (!nb::cast<bool>(numpy.attr("can_cast")(dtype, held_->dtype, "same_kind")))
+      throw nb::type_error(fmt::format("the reduction function returned {} for items of {}",
+                                       nb::str(dtype).c_str(), nb::str(held_->dtype).c_str())
+                               .c_str());
+    const nb::object array = numpy.attr("ascontiguousarray")(returned, held_->dtype);
     const ArrayView view(array, "the result of the reduction function", ArrayView::Access::read);
     if (view.count() != count)
       throw nb::value_error(

@@ -34,8 +34,8 @@ def start():
     and nothing is left of it."""
     runs = []
 
-    def start(*program):
-        command = [BIN / "muster", "run", "-n", str(RANKS), "--", *program]
+    def start(*program, options=()):
+        command = [BIN / "muster", "run", "-n", str(RANKS), *options, "--", *program]
         run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         watch = threading.Timer(PATIENCE, run.kill)
         watch.start()
@@ -91,6 +91,16 @@ def test_a_rank_that_is_killed_ends_the_others_with_its_status(start):
     output = run.stdout.read()
     assert run.wait(PATIENCE) == 128 + signal.SIGKILL, output
     assert "muster: rank 1 of 3: signal 9 (SIGKILL)\n" in output
+
+
+def test_training_goes_on_without_a_rank_that_is_killed(start):
+    example = ROOT / "examples" / "python" / "data_parallel.py"
+    run = start(sys.executable, example, options=["--keep-going"])
+    output = run.stdout.read()
+    assert run.wait(PATIENCE) == 128 + signal.SIGKILL, output
+    assert "muster: rank 1 of 3: signal 9 (SIGKILL)\n" in output
+    ended = sorted(re.findall(r"rank (\d) ended in a group of (\d)", output))
+    assert ended == [("0", "2"), ("2", "2")], output
 
 
 WAIT_FOR_EACH_OTHER = """

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsIndex, Union
 
 import numpy as np
 
 from muster._core import NativeGroup
-from muster.collective import _arrays
+from muster.collective import _arguments, _arrays
 from muster.collective._arguments import explain
 from muster.collective._handle import Handle
 from muster.communication import _options
@@ -40,6 +41,18 @@ class Shrunk(NamedTuple):
     is one, ``all_to_all`` with ``counts`` but without ``receive_counts`` two."""
 
 
+class _TakesCounts:
+    """A name that others have for an operation with ``counts``. A ``__getattr__`` would make every
+    call slower."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, group: Any, owner: type) -> NoReturn:
+        plain = self._name.removesuffix("v")
+        raise AttributeError(f"a Group has no '{self._name}'; call {plain}(counts=...)")
+
+
 class Group:
     """Processes that compute together, numbered 0 to ``size`` - 1.
 
@@ -50,13 +63,16 @@ class Group:
     **Arrays.** ``data`` is what a rank gives and ``out`` where its result goes: NumPy arrays, or
     anything with the buffer protocol or DLPack in the memory of the processor. They are used where
     they lie, so they must be contiguous (C order). Without ``out`` a new array is returned; ``out``
-    may be ``data`` itself, and then the call works in place. Every operation returns ``out``.
+    may be ``data`` itself, and then the call works in place; for scatter, gather and allgather,
+    the rank's block then lies at its place among all, and may also be given as that part. Arrays
+    that overlap in another way raise ``ValueError``. Every operation returns ``out``.
     Between ranks, and between ``data`` and ``out``, the number of items and the dtype must agree;
     the shape need not: items count in C order, so (2, 3) fits (3, 2).
 
     **Reductions.** ``op`` is "sum", "prod", "min", "max", "mean", "and", "or", "xor", or a function
-    of two one-dimensional arrays that returns their combination, item by item; with
-    ``commutative=False`` it gets them in the order of ranks.
+    of two one-dimensional arrays that returns their combination, item by item, in a dtype that
+    NumPy casts to theirs as "same_kind" (else ``TypeError``); with ``commutative=False`` it gets
+    them in the order of ranks.
 
     **Blocks.** Where each rank gives or gets a block, ``counts`` says how many items each one's has
     when they differ, the same list on all ranks; the blocks then lie one after the other.
@@ -64,9 +80,10 @@ class Group:
     **Failure.** When a rank is lost, every call that is under way raises ``RankLostError``, and so
     does every later one, until :meth:`shrink` makes a group of those that are left.
 
-    **Time.** ``timeout`` is in seconds from the start of the call. When it passes, the call raises
-    ``OperationTimeoutError`` and is given up, which ends the group for all ranks; a call that was
-    started, also when nobody waits for it. A receive is given up without harm.
+    **Time.** ``timeout`` is in seconds from the start of the call; a negative one is over at once.
+    When it passes, the call raises ``OperationTimeoutError`` and is given up, which ends the group
+    for all ranks; a call that was started, also when nobody waits for it. A receive is given up
+    without harm.
 
     Thread-safe. The operations whose names begin with ``i`` start a call and return a
     :class:`Handle`. Waiting releases the GIL. Inherited through ``fork``, every call raises
@@ -112,25 +129,25 @@ class Group:
             secret: What ranks on other hosts must know too; ``MUSTER_SECRET`` when empty.
             insecure: Allows other hosts without a secret.
             join_timeout: Seconds to wait for the others.
-            lease: Seconds of silence after which a rank counts as lost.
+            lease: Seconds of silence after which a rank counts as lost; at least 0.05.
             plane: "auto" uses shared memory when all ranks are on one host, "shared" requires it,
                 "network" sends messages even then.
             minority_may_shrink: Whether ``shrink`` may go on with half of the ranks or fewer when
                 the others are silent and not known to be dead.
         """
-        _check(name, size, rank)
+        _arguments.members(name, size, rank)
         follow_level()
-        options = _join_options(
-            member,
-            discovery,
-            driver,
-            driver_options,
-            secret,
-            insecure,
-            join_timeout,
-            lease,
-            plane,
-            minority_may_shrink,
+        options = _arguments.join_options(
+            member=member,
+            discovery=discovery,
+            driver=driver,
+            driver_options=driver_options,
+            secret=secret,
+            insecure=insecure,
+            join_timeout=join_timeout,
+            lease=lease,
+            plane=plane,
+            minority_may_shrink=minority_may_shrink,
         )
         return cls(NativeGroup.join(name, size, rank, options))
 
@@ -155,17 +172,17 @@ class Group:
         The arguments are those of :meth:`join`; MUSTER_DISCOVERY comes before ``discovery``.
         """
         follow_level()
-        options = _join_options(
-            member,
-            discovery,
-            driver,
-            driver_options,
-            secret,
-            insecure,
-            join_timeout,
-            lease,
-            plane,
-            minority_may_shrink,
+        options = _arguments.join_options(
+            member=member,
+            discovery=discovery,
+            driver=driver,
+            driver_options=driver_options,
+            secret=secret,
+            insecure=insecure,
+            join_timeout=join_timeout,
+            lease=lease,
+            plane=plane,
+            minority_may_shrink=minority_may_shrink,
         )
         return cls(NativeGroup.from_environment(options))
 
@@ -237,7 +254,7 @@ class Group:
 
     @property
     def plane(self) -> str:
-        """ "shared" or "network"."""
+        """ "shared" or "network"; "network" in a group of one, which needs neither."""
         return self._native.plane
 
     # ---- The collectives
@@ -350,6 +367,11 @@ class Group:
         other."""
         call = self._all_to_all(data, out, counts, receive_counts, tag, timeout)
         return self._run(call, tag, timeout)
+
+    scatterv = _TakesCounts()
+    gatherv = _TakesCounts()
+    allgatherv = _TakesCounts()
+    all_to_allv = _TakesCounts()
 
     # ---- The same, started
 
@@ -531,13 +553,21 @@ class Group:
         except TypeError as error:
             raise explain("grow", error, newcomers=newcomers, timeout=timeout) from None
 
-    def empty(self, shape: int | Sequence[int], dtype: Any = float) -> np.ndarray[Any, Any]:
+    def empty(
+        self, shape: SupportsIndex | Sequence[SupportsIndex], dtype: Any = float
+    ) -> np.ndarray[Any, Any]:
         """A zeroed array in memory that the ranks of this host read without a copy when it is the
         ``data`` of a call. It outlives the group."""
-        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        extents = _arguments.shape(shape)
         item = np.dtype(dtype)
-        count = int(np.prod(extents, dtype=np.int64))
-        memory = self._native.allocate(max(count * item.itemsize, 1))
+        if item.hasobject:
+            raise TypeError(f"[empty] dtype is {item}; other processes cannot read objects")
+        if any(extent < 0 for extent in extents):
+            raise ValueError(f"[empty] shape is {shape!r}; extents are counted from 0")
+        bytes_ = math.prod(extents) * item.itemsize
+        if bytes_ >= 2**63:
+            raise ValueError(f"[empty] shape is {shape!r}; no memory holds {bytes_} bytes")
+        memory = self._native.allocate(max(bytes_, 1))
         return np.ndarray(extents, item, buffer=memory)  # type: ignore[arg-type]
 
     def close(self) -> None:
@@ -587,6 +617,7 @@ class Group:
     def _scatter(
         self, data: Array | None, out: Array | None, root: int, counts: Sequence[int] | None
     ) -> dict[str, Any]:
+        counts = _arguments.counts("scatter", "counts", counts, self.size)
         if self.rank != root:
             data = None
             if out is None:
@@ -599,6 +630,7 @@ class Group:
     def _gather(
         self, data: Array, out: Array | None, root: int, counts: Sequence[int] | None
     ) -> dict[str, Any]:
+        counts = _arguments.counts("gather", "counts", counts, self.size)
         if self.rank != root:
             out = None
         elif out is None:
@@ -625,6 +657,7 @@ class Group:
     def _allgather(
         self, data: Array | None, out: Array | None, counts: Sequence[int] | None
     ) -> dict[str, Any]:
+        counts = _arguments.counts("allgather", "counts", counts, self.size)
         if out is None:
             if data is None:
                 raise TypeError("[allgather] needs data or out")
@@ -639,6 +672,7 @@ class Group:
         counts: Sequence[int] | None,
         commutative: bool,
     ) -> dict[str, Any]:
+        counts = _arguments.counts("reduce_scatter", "counts", counts, self.size)
         if out is None:
             own = None if counts is None else counts[self.rank]
             out = _arrays.one(data, self.size, own, "[reduce_scatter] data")
@@ -654,8 +688,12 @@ class Group:
         timeout: float | None,
     ) -> dict[str, Any]:
         what = "[all_to_all] data"
+        counts = _arguments.counts("all_to_all", "counts", counts, self.size)
+        receive_counts = _arguments.counts(
+            "all_to_all", "receive_counts", receive_counts, self.size
+        )
         if counts is not None and receive_counts is None:
-            told = np.asarray(counts, np.int64)
+            told = np.array(counts)
             receive_counts = self.all_to_all(told, tag=tag, timeout=timeout).tolist()
         if out is None and receive_counts is not None:
             out = _arrays.empty_like(data, (sum(receive_counts),), what)
@@ -684,41 +722,6 @@ def _call(
         "counts": counts,
         "receive_counts": receive_counts,
     }
-
-
-def _join_options(
-    member: str,
-    discovery: str,
-    driver: str,
-    driver_options: Mapping[str, Any] | None,
-    secret: str,
-    insecure: bool,
-    join_timeout: float,
-    lease: float,
-    plane: str,
-    minority_may_shrink: bool,
-) -> dict[str, Any]:
-    return {
-        "member": member,
-        "discovery": discovery,
-        "driver": driver,
-        "driver_options": {k: str(v) for k, v in (driver_options or {}).items()},
-        "secret": secret,
-        "insecure": insecure,
-        "join_timeout": _options.seconds("join_timeout", join_timeout),
-        "lease": _options.seconds("lease", lease),
-        "plane": plane,
-        "minority_may_shrink": minority_may_shrink,
-    }
-
-
-def _check(name: str, size: int, rank: int | None) -> None:
-    if not isinstance(name, str) or not name:
-        raise TypeError(f"name is a text that the ranks share, not {name!r}")
-    if _options.count("size", size) < 1:
-        raise ValueError("size is 0; a group has at least one rank")
-    if rank is not None and not 0 <= _options.count("rank", rank) < size:
-        raise ValueError(f"rank is {rank}, and a group of {size} has the ranks 0 to {size - 1}")
 
 
 @atexit.register

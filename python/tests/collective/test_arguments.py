@@ -117,7 +117,7 @@ def test_shared_arrays_are_arrays(alone):
         (lambda g: g.allreduce(np.zeros(3), op=3), TypeError, "op is a name such as 'sum'"),
         (lambda g: g.allreduce(np.zeros(3, int), op="mean"), ValueError, "not defined for int64"),
         (lambda g: g.allreduce(np.zeros(3, "c8"), op="max"), ValueError, "not defined for compl"),
-        (lambda g: g.allreduce(np.zeros(3), op="xor"), ValueError, "bxor is not defined for flo"),
+        (lambda g: g.allreduce(np.zeros(3), op="xor"), ValueError, "] xor is not defined for flo"),
         (lambda g: g.allreduce(np.zeros(3, bool)), TypeError, "not defined for bool"),
         (lambda g: g.broadcast(np.zeros(3), root=1), ValueError, "root is 1, and the group has"),
         (lambda g: g.allgather(np.zeros(3), counts=[1, 2]), ValueError, "counts has 2 entries"),
@@ -130,6 +130,26 @@ def test_shared_arrays_are_arrays(alone):
         (lambda g: g.recv(np.zeros(3), "a"), TypeError, "[recv] source is a whole number"),
         (lambda g: g.split("red"), TypeError, "[split] color is a whole number, not 'red'"),
         (lambda g: g.ibarrier().wait("3"), TypeError, "[wait] timeout is a number of seconds"),
+        (lambda g: g.barrier(timeout=float("nan")), ValueError, "a number of seconds or None"),
+        (lambda g: g.barrier(tag=2**70), ValueError, "[barrier] tag is a number of 32 bits"),
+        (lambda g: g.broadcast(np.zeros(3), 2**40), ValueError, "[broadcast] root is a number of"),
+        (lambda g: g.split(2**70), ValueError, "[split] color is a number of 32 bits, not 1180"),
+        (lambda g: g.agree(-1), ValueError, "[agree] bits is a number of 64 bits, from 0"),
+        (lambda g: g.agree(2**64), ValueError, "[agree] bits is a number of 64 bits, from 0"),
+        (lambda g: g.allgather(np.zeros(2), counts=4), TypeError, "[allgather] counts is a list"),
+        (lambda g: g.gather(np.zeros(2), counts=[2.0]), TypeError, "[gather] counts is a list of"),
+        (lambda g: g.scatter(np.zeros(2), counts="2"), TypeError, "[scatter] counts is a list of"),
+        (lambda g: g.allgather(np.zeros(2), counts=[2**62]), ValueError, "counts holds 461168601"),
+        (lambda g: g.all_to_all(np.zeros(2), counts=[1, 1]), ValueError, "counts has 2 entries"),
+        (lambda g: g.all_to_all(np.zeros(3), np.zeros(2)), ValueError, "out holds 2 items, 3 are"),
+        (lambda g: g.allreduce(array.array("u", "ab")), TypeError, "data has dtype 'u'; collec"),
+        (lambda g: g.empty(-1), ValueError, "[empty] shape is -1; extents are counted from 0"),
+        (lambda g: g.empty((2, -3)), ValueError, "[empty] shape is (2, -3)"),
+        (lambda g: g.empty(2.5), TypeError, "[empty] shape is a whole number or several, not 2.5"),
+        (lambda g: g.empty(2**62), ValueError, "no memory holds"),
+        (lambda g: g.empty(3, object), TypeError, "other processes cannot read objects"),
+        (lambda g: g.gatherv, AttributeError, "a Group has no 'gatherv'; call gather(counts=...)"),
+        (lambda g: g.barier, AttributeError, "'Group' object has no attribute 'barier'"),
     ],
 )
 def test_wrong_arguments_are_named(alone, call, error, text):
@@ -151,11 +171,35 @@ def test_a_result_cannot_go_into_read_only_memory(alone):
         (("", 1), TypeError, "name is a text"),
         (("x", 0), ValueError, "at least one rank"),
         (("x", 2.5), TypeError, "size is a whole number"),
+        (("x", 2**31), ValueError, "size is 2147483648; a group has"),
+        (("\ud800", 1), ValueError, "name is not text that can be sent"),
     ],
 )
 def test_a_group_needs_a_name_and_a_size(arguments, error, text):
     with pytest.raises(error, match=text):
         Group.join(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("option", "error", "text"),
+    [
+        ({"member": 5}, TypeError, "member is a str, not 5"),
+        ({"discovery": None}, TypeError, "discovery is a str, not None"),
+        ({"driver_options": 3}, TypeError, "driver_options is a dict"),
+        ({"secret": b"x"}, TypeError, "secret is a str, not bytes"),
+        ({"lease": 0}, ValueError, "'lease' is 0.000 s; at least 0.05 s are needed"),
+        ({"plane": 1}, TypeError, "plane is a str, not 1"),
+    ],
+)
+def test_options_of_a_group_are_named(name, option, error, text):
+    with pytest.raises(error, match=text):
+        Group.join(name, 1, **option)
+
+
+def test_shapes_are_those_of_numpy(alone):
+    assert alone.empty(np.int64(4)).shape == (4,)
+    assert alone.empty((np.int32(2), 0)).shape == (2, 0)
+    assert alone.empty(()).shape == ()
 
 
 def test_a_rank_is_one_of_the_group():

@@ -100,6 +100,63 @@ def test_a_timeout_may_be_for_ever(run_ranks, plane, seconds):
     assert run_ranks(ranks.patient_calls, 2, seconds, plane=plane) == {0: 2.0, 1: 2.0}
 
 
+@pytest.mark.parametrize("plane", PLANES)
+def test_a_deadline_that_has_passed_is_over(run_ranks, plane):
+    for errors in run_ranks(ranks.past_deadlines, 2, plane=plane).values():
+        assert all(error.startswith("OperationTimeoutError: ") for error in errors), errors
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_arrays_that_overlap_are_refused(run_ranks, plane):
+    both = "data and out overlap; they are the same memory, to work in place, or lie apart"
+    for rank, errors in run_ranks(ranks.overlapping_arrays, 2, plane=plane).items():
+        first = errors.pop("place of rank 0")
+        assert rank == 0 or "[allgather] data lies where the block of rank 0 does" in first
+        operations = {"down": "allreduce"}
+        assert errors == {
+            case: f"ValueError: [{operations.get(case, case)}] {both}" for case in errors
+        }
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_blocks_may_lie_at_their_place(run_ranks, plane):
+    whole = [0.0, 0.0, 1.0, 1.0, 2.0, 2.0]
+    results = run_ranks(ranks.blocks_in_place, 3, plane=plane)
+    for rank, (part, full) in results.items():
+        for gathered, everywhere, _ in (part, full):
+            assert everywhere == whole
+            assert rank != 1 or gathered == whole
+        assert part[2] == [rank, rank]
+        assert full[2] == (whole if rank == 1 else [rank, rank])
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_functions_return_what_goes_into_the_items(run_ranks, plane):
+    texts = [
+        "returned object for items of float64",
+        "returned float64 for items of int64",
+        "returned complex128 for items of float64",
+        "returned <U1 for items of int64",
+        "returned int64 for items of uint8",
+    ]
+    results = run_ranks(ranks.wrong_results, 2, plane=plane)
+    for errors in zip(*results.values()):
+        assert any(error.startswith("TypeError: the reduction function") for error in errors)
+    for errors in results.values():
+        assert all(text in error for text, error in zip(texts, errors)), errors
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_reductions_that_differ_are_named(run_ranks, plane):
+    ordered = "by a function in the order of ranks"
+    for errors in run_ranks(ranks.other_reductions, 2, plane=plane).values():
+        for error, other in zip(errors, ("by sum", "by a function") * 2):
+            assert error.startswith("CallMismatchError: "), error
+            assert "rank 1 calls allreduce" in error
+            assert ordered in error
+            assert error.replace(ordered, "").count(other) == 1, error
+
+
 def test_without_a_launcher_there_is_a_group_of_one():
     with Group.from_environment() as group:
         assert (group.rank, group.size) == (0, 1)

@@ -35,7 +35,7 @@ MISMATCHES = {
     "a function": (
         lambda g: g.allreduce(np.zeros(4, "f4")),
         lambda g: g.allreduce(np.zeros(4, "f4"), op=np.maximum),
-        "rank 1 calls allreduce of 4 float32 by user",
+        "rank 1 calls allreduce of 4 float32 by a function",
     ),
     "another count": (
         lambda g: g.reduce_scatter(np.zeros(12, "u1")),

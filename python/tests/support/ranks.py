@@ -70,6 +70,93 @@ def different_counts(group):
     }
 
 
+def past_deadlines(group):
+    """Waits whose time was over before they began."""
+    peer = 1 - group.rank
+    receive = group.irecv(np.empty(1), peer, tag=1)
+    errors = [
+        error_of(lambda: group.recv(np.empty(1), peer, timeout=-0.5)),
+        error_of(lambda: receive.wait(-1)),
+        error_of(lambda: receive.wait(float("-inf"))),
+    ]
+    receive.cancel()
+    with group.split(0) as part:
+        if group.rank == 0:
+            errors.append(error_of(part.barrier, timeout=-1))
+        group.barrier()  # nobody leaves before
+    return errors
+
+
+def overlapping_arrays(group):
+    """Arrays that share memory, on all ranks but 0: the words of the refusal, by operation."""
+    rank, size = group.rank, group.size
+
+    def of(operation, data, out, **options):
+        items = np.arange(40.0)
+        call = getattr(group, operation)
+        return error_of(lambda: call(items[slice(*data)], items[slice(*out)], **options))
+
+    return {
+        "allreduce": of("allreduce", (0, 5), (2, 7)),
+        "down": of("allreduce", (2, 7), (0, 5)),
+        "reduce": of("reduce", (0, 5), (4, 9), root=rank),
+        "gather": of("gather", (0, 2), (1, 1 + 2 * size), root=rank),
+        "scatter": of("scatter", (0, 2 * size), (1, 3), root=rank),
+        "allgather": of("allgather", (0, 2), (1, 1 + 2 * size)),
+        "reduce_scatter": of("reduce_scatter", (0, 2 * size), (1, 3)),
+        "all_to_all": of("all_to_all", (0, size), (1, 1 + size)),
+        "place of rank 0": of("allgather", (0, 2), (0, 2 * size)) if rank else "not wrong",
+    }
+
+
+def blocks_in_place(group):
+    """Blocks that lie at their place, given as that part of the array or as the whole."""
+    rank, size = group.rank, group.size
+    place = slice(2 * rank, 2 * rank + 2)
+    results = []
+    for part in (place, slice(None)):
+        gathered, everywhere = np.full((2, 2 * size), float(rank))
+        group.gather(gathered[part] if rank == 1 else gathered[:2], gathered, root=1)
+        group.allgather(everywhere[part], everywhere)
+        shared_out = np.repeat(np.arange(size) * 1.0, 2)
+        mine = shared_out[part] if rank == 1 else np.empty(2)
+        group.scatter(shared_out, mine, root=1)
+        results.append((gathered.tolist(), everywhere.tolist(), mine.tolist()))
+    return results
+
+
+def wrong_results(group):
+    """What a function may not return; the error of a group of its own for each."""
+    functions = [
+        (np.ones(2), lambda a, b: None),
+        (np.array([1, 2]), lambda a, b: (a + b) / 4),
+        (np.array([1.0, 2]), lambda a, b: (a + b) * 1j),
+        (np.array([1, 2]), lambda a, b: ["3", "4"]),
+        (np.array([1, 2], np.uint8), lambda a, b: np.array([-1, -2])),
+    ]
+    errors = []
+    for data, function in functions:
+        part = group.split(0)
+        errors.append(error_of(part.allreduce, data, op=function))
+        part.agree(0)
+    return errors
+
+
+def other_reductions(group):
+    """A function against a name, and against one that is not commutative, small and large."""
+    rank = group.rank
+    errors = []
+    for items in (1, 100_000):
+        for op in ("sum", lambda a, b: a + b):
+            part = group.split(0)
+            mine = np.ones(items)
+            function = op if rank == 0 else lambda a, b: a + b
+            ordered = {"op": function, "commutative": rank == 0}
+            errors.append(error_of(part.allreduce, mine, **ordered))
+            part.agree(0)
+    return errors
+
+
 def in_the_background(group):
     """Two calls at a time with different tags, and messages between two ranks."""
     a = np.full(100_000, group.rank + 1.0)
@@ -90,7 +177,7 @@ def user_functions(group):
         np.array([rank - 1.5, 0.5]), op=lambda a, b: np.where(np.abs(a) > np.abs(b), a, b)
     )
     digits = group.allreduce(
-        np.array([rank + 1]), op=lambda a, b: a * 10 ** np.ceil(np.log10(b + 1)) + b,
+        np.array([rank + 1]), op=lambda a, b: a * 10 ** np.ceil(np.log10(b + 1)).astype(int) + b,
         commutative=False,
     )  # fmt: skip
     return furthest.tolist(), digits.tolist()
@@ -111,10 +198,10 @@ def failing_function(group, items):
         return f"{type(error).__name__}: {error}"
 
 
-def error_of(call):
+def error_of(call, *arguments, **options):
     """What a call raises."""
     try:
-        call()
+        call(*arguments, **options)
         return "nothing"
     except Exception as error:
         return f"{type(error).__name__}: {error}"

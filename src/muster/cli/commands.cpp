@@ -19,7 +19,8 @@ std::span<const Command> commands() {
   static constexpr Command kCommands[] = {
       {"run", "Run a program several times side by side, as ranks of one group",
        "muster run -n 4 -- python train.py --epochs 3\n"
-       "muster run -n 2 --no-prefix ./allreduce  # output as it comes",
+       "muster run -n 2 --no-prefix ./allreduce  # output as it comes\n"
+       "muster run -n 8 --keep-going -- python train.py  # for programs that go on without a rank",
        set_up_run},
       {"collectives", "Print which algorithm each collective operation uses",
        "muster collectives\n"

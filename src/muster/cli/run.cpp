@@ -1,5 +1,6 @@
 #include "muster/cli/run.h"
 
+#include <cerrno>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -11,6 +12,7 @@
 
 #include "muster/cli/cli.h"
 #include "muster/cli/failure.h"
+#include "muster/cli/walk.h"
 #include "muster/cluster/job/quantity.h"
 #include "muster/cluster/launch/process/line_prefixer.h"
 #include "muster/cluster/launch/process/rank_run.h"
@@ -43,19 +45,27 @@ class Printer {
   Printer(const Options& options, const Io& io) : options_(options), io_(io) {}
 
   void take(unsigned rank, RankStream stream, std::string_view piece) {
-    std::ostream& to = stream == RankStream::out ? io_.out : io_.err;
-    if (options_.no_prefix) {
-      to << piece << std::flush;
-      return;
-    }
+    if (options_.no_prefix) return write(stream, piece);
     const auto [place, added] = prefixers_.try_emplace(
         {rank, stream}, LinePrefixer(prefix(rank, options_.run.ranks, io_.colour)));
-    to << (piece.empty() ? place->second.finish() : place->second.take(piece)) << std::flush;
+    write(stream, piece.empty() ? place->second.finish() : place->second.take(piece));
   }
 
+  [[nodiscard]] bool lost_some() const { return lost_some_; }
+
  private:
+  void write(RankStream stream, std::string_view text) {
+    std::ostream& to = stream == RankStream::out ? io_.out : io_.err;
+    errno = 0;
+    if (to.write(text.data(), static_cast<std::streamsize>(text.size())).flush() || lost_some_)
+      return;
+    lost_some_ = true;
+    report(io_, system_error(errno, "cannot write what the ranks print"));
+  }
+
   const Options& options_;
   Io io_;
+  bool lost_some_ = false;  // what was written did not arrive
   std::map<std::pair<unsigned, RankStream>, LinePrefixer> prefixers_;
 };
 
@@ -83,7 +93,7 @@ int run(Options& options, const Io& io) {
     report(io, fmt::format("rank {} of {}: {}", *result->failed_rank, options.run.ranks,
                            result->record.description()));
   }
-  return result->exit_code;
+  return result->exit_code == 0 && printer.lost_some() ? kFailed : result->exit_code;
 }
 
 }  // namespace
@@ -94,7 +104,9 @@ Action set_up_run(CLI::App& parser, Io io) {
       ->required()
       ->check(CLI::Range(1u, kMostRanks).description(""))
       ->type_name("N");
-  parser.add_flag("--no-prefix", options->no_prefix, "Print what ranks print as it comes");
+  parser.add_flag("--no-prefix", options->no_prefix,
+                  "Print what ranks print as it comes, not line by line behind the rank; a line "
+                  "of more than 64 KiB comes in several");
   parser
       .add_option("-e,--env", options->run.environment,
                   "Set a variable for all ranks; may be repeated")
@@ -107,9 +119,11 @@ Action set_up_run(CLI::App& parser, Io io) {
   parser.add_option("--grace", options->grace, "From SIGTERM to SIGKILL")
       ->type_name("TIME")
       ->capture_default_str();
+  parser.add_flag("--keep-going", options->run.keep_going,
+                  "Let the other ranks go on when one fails or is killed");
   parser.prefix_command();
   return [&parser, options, io] {
-    options->run.command = parser.remaining();
+    options->run.command = given_rest(parser);
     return run(*options, io);
   };
 }

@@ -1,9 +1,14 @@
 #include "muster/cli/run.h"
 
+#include <cerrno>
+#include <csignal>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "muster/cli/cli_testing.h"
+#include "tests/support/temp_dir.h"
 
 namespace muster::cli {
 namespace {
@@ -36,6 +41,63 @@ TEST(Run, PassesTheExitStatusThroughAndSaysWhoFailed) {
       run_with({"run", "-n", "2", "sh", "-c", "[ $MUSTER_RANK = 1 ] && exit 7; exec sleep 100"});
   EXPECT_EQ(outcome.status, 7);
   EXPECT_EQ(outcome.err, "muster: rank 1 of 2: exit code 7\n");
+}
+
+TEST(Run, KeepsGoingWhenAskedAndEndsWithTheStatusOfTheRankThatFailed) {
+  const test::TempDir folder;
+  const std::string pid = (folder.path() / "pid").string();
+  const std::string killed = fmt::format("echo $$ > {0}.new; mv {0}.new {0}; kill -9 $$", pid);
+  const std::string waits = fmt::format(
+      "until [ -e {0} ]; do sleep 0.01; done; while kill -0 $(cat {0}); do sleep 0.01; done "
+      "2>/dev/null; echo goes on",
+      pid);
+  const std::string script = fmt::format("[ $MUSTER_RANK = 1 ] && {{ {}; }}; {}", killed, waits);
+  const Outcome outcome = run_with({"run", "-n", "2", "--keep-going", "--", "sh", "-c", script});
+  EXPECT_EQ(outcome.out, "[0] goes on\n");
+  EXPECT_EQ(outcome.status, 128 + SIGKILL);
+  EXPECT_THAT(outcome.err, HasSubstr("muster: rank 1 of 2: signal 9 (SIGKILL)"));
+}
+
+/// A full disk.
+class Full : public std::streambuf {
+ protected:
+  int overflow(int /*character*/) override {
+    errno = ENOSPC;
+    return traits_type::eof();
+  }
+};
+
+TEST(Run, SaysWhenOutputIsLostAndFails) {
+  for (const bool no_prefix : {false, true}) {
+    Full disk;
+    std::ostream out(&disk);
+    std::ostringstream err;
+    std::vector<const char*> argv = {"muster", "run", "-n", "2", "--", "echo", "hi"};
+    if (no_prefix) argv.insert(argv.begin() + 2, "--no-prefix");
+    EXPECT_EQ(run(static_cast<int>(argv.size()), argv.data(), {out, err}), kFailed);
+    EXPECT_EQ(err.str(), "muster: cannot write what the ranks print: No space left on device\n");
+  }
+}
+
+TEST(Run, RefusesWhatLooksLikeAnOptionAndIsNone) {
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"run", "--no-prefx", "-n", "2", "--", "true"},
+        {"run", "-n", "2", "--no-prefx", "true"},
+        {"run", "-n2", "--no-prefx=1", "true"}}) {
+    const Outcome outcome = run_with(line);
+    EXPECT_EQ(outcome.status, kUsageError);
+    EXPECT_THAT(outcome.err, HasSubstr("unknown option '--no-prefx'; did you mean '--no-prefix'?"));
+  }
+  EXPECT_THAT(run_with({"run", "-n", "2", "--rank", "3"}).err,
+              HasSubstr("unknown option '--rank'; did you mean '--ranks'?"));
+  EXPECT_THAT(run_with({"run", "-x", "3", "-n", "2"}).err, HasSubstr("unknown option '-x'"));
+}
+
+TEST(Run, ReadsNoOptionsBehindTheSeparator) {
+  const Outcome outcome = run_with({"run", "-n", "1", "--", "--no-prefix", "-n"});
+  EXPECT_NE(outcome.status, kUsageError);
+  EXPECT_THAT(outcome.err, HasSubstr("--no-prefix"));  // there is no such program
+  EXPECT_THAT(run_with({"run", "-n", "1", "--"}).err, HasSubstr("no program to run"));
 }
 
 TEST(Run, SetsVariables) {

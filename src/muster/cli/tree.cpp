@@ -81,36 +81,49 @@ int report_usage(const CLI::App& parser, std::string_view message, const Io& io)
   return kUsageError;
 }
 
+std::string unknown_option(const CLI::App& parser, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  return fmt::format("unknown option '{}'{}", name, did_you_mean(name, options_of(parser)));
+}
+
 std::string unexpected(const CLI::App& root, const CLI::App& parser) {
   const std::vector<std::string> extras = root.remaining(true);
   if (extras.empty()) return "too many arguments";
   const std::string& first = extras.front();
   if (!first.starts_with('-')) return fmt::format("unexpected argument '{}'", first);
-  const std::string name = first.substr(0, first.find('='));
-  return fmt::format("unknown option '{}'{}", name, did_you_mean(name, options_of(parser)));
+  return unknown_option(parser, first);
+}
+
+bool is_long(const std::string& word) { return word.starts_with("--"); }
+
+/// The option that a word such as "-n4" or "--ranks=4" gives; null if there is none.
+const CLI::Option* option_of(const CLI::App& parser, const std::string& word) {
+  return parser.get_option_no_throw(word.substr(0, is_long(word) ? word.find('=') : 2));
 }
 
 /// Whether the next word is the value of this one.
-bool takes_next(const CLI::App& parser, const std::string& word) {
-  const bool is_long = word.starts_with("--");
-  const std::size_t end = is_long ? word.find('=') : 2;
-  const CLI::Option* option = parser.get_option_no_throw(word.substr(0, end));
-  return option != nullptr && option->get_items_expected_max() > 0 &&
-         (is_long ? end == std::string::npos : word.size() == 2);
+bool takes_next(const CLI::Option& option, const std::string& word) {
+  const bool has_value = is_long(word) ? word.find('=') != std::string::npos : word.size() > 2;
+  return option.get_items_expected_max() > 0 && !has_value;
 }
 
-/// CLI11 ends a command at "--" and gives the rest to its parent. A command that takes the rest as
-/// it is (`prefix_command`) ends its options at the first word anyway, so its "--" is left out.
-void drop_separator(const CLI::App& parser, std::vector<std::string>& arguments,
-                    std::size_t depth) {
+/// A command that takes the rest of the line as it is (`prefix_command`) ends its options at "--"
+/// or at the first word that is none. CLI11 would read options behind "--", too, so a mark takes
+/// its place. Throws for what looks like an option before it and is none.
+void mark_rest(const CLI::App& parser, std::vector<std::string>& arguments, std::size_t depth) {
   if (!parser.get_prefix_command()) return;
-  for (std::size_t i = depth; i < arguments.size() && arguments[i].starts_with('-'); ++i) {
-    if (arguments[i] == "--") {
-      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
-      return;
-    }
-    if (takes_next(parser, arguments[i])) ++i;
+  std::size_t i = depth;
+  while (i < arguments.size() && arguments[i].starts_with('-') && arguments[i] != "--") {
+    const CLI::Option* const option = option_of(parser, arguments[i]);
+    if (option == nullptr) throw UsageError(unknown_option(parser, arguments[i]));
+    i += takes_next(*option, arguments[i]) ? 2 : 1;
   }
+  if (i >= arguments.size()) return;
+  const auto at = arguments.begin() + static_cast<std::ptrdiff_t>(i);
+  if (*at == "--")
+    *at = kMarkOfRest;
+  else
+    arguments.insert(at, std::string(kMarkOfRest));
 }
 
 /// CLI11's own, with the rest of the line where a command takes it.
@@ -183,9 +196,9 @@ int CommandTree::run(std::vector<std::string> arguments) {
   if (is_group(*parser) && !arguments[depth].starts_with('-')) {
     return report_unknown_command(*parser, arguments[depth], io_);
   }
-  drop_separator(*parser, arguments, depth);
-  std::ranges::reverse(arguments);  // as CLI11 wants them
   try {
+    mark_rest(*parser, arguments, depth);
+    std::ranges::reverse(arguments);  // as CLI11 wants them
     root_->parse(std::move(arguments));
     return act();
   } catch (const CLI::CallForHelp&) {

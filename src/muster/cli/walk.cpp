@@ -39,6 +39,12 @@ std::string rest_of(const CLI::App& command) {
   return command.get_prefix_command() ? " -- PROGRAM [ARGUMENT...]" : "";
 }
 
+std::vector<std::string> given_rest(const CLI::App& command) {
+  std::vector<std::string> words = command.remaining();
+  if (!words.empty()) words.erase(words.begin());
+  return words;
+}
+
 std::vector<std::string> choices_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   if (type.find('|') == std::string::npos) return {};

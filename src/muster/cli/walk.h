@@ -29,6 +29,11 @@ std::vector<const CLI::Option*> arguments_of(const CLI::App& command);
 /// What a command that runs a program takes after its options; empty for others.
 std::string rest_of(const CLI::App& command);
 
+/// Stands before the rest of a command line that `CommandTree` hands to such a command.
+inline constexpr std::string_view kMarkOfRest = "(the program)";
+/// That rest, without the mark.
+std::vector<std::string> given_rest(const CLI::App& command);
+
 /// "table|json|yaml" stands for these values; empty for other types.
 std::vector<std::string> choices_of(const CLI::Option& option);
 

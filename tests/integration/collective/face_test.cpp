@@ -338,6 +338,30 @@ TEST_P(FaceOn, CallsAreMadeFromBytesToo) {
   });
 }
 
+TEST_P(FaceOn, ABlockMayLieAtItsPlaceAmongAllAndNowhereElseInThem) {
+  as_threads(3, [&](int rank) {
+    Group group = join_or_throw(options(3, rank));
+    std::vector<int> all(6, rank);
+    const auto place = [&](int of) { return std::span(all).subspan(2 * std::size_t(of), 2); };
+    require(group.allgather(place(rank), all));
+    EXPECT_THAT(all, ElementsAre(0, 0, 1, 1, 2, 2));
+    require(group.gather(place(rank), all, 2));
+    EXPECT_THAT(all, ElementsAre(0, 0, 1, 1, 2, 2));
+    require(group.scatter(all, place(rank), 1));
+    EXPECT_THAT(all, ElementsAre(0, 0, 1, 1, 2, 2));
+    for (int other = 0; other < 3; ++other) {
+      if (other == rank) continue;
+      EXPECT_THROW((void)group.allgather(place(other), all), std::invalid_argument);
+      EXPECT_THROW((void)group.gather(place(other), all, rank), std::invalid_argument);
+      EXPECT_THROW((void)group.scatter(all, place(other), rank), std::invalid_argument);
+      EXPECT_THROW((void)group.allgatherv(place(other), all, {2, 2, 2}), std::invalid_argument);
+    }
+    EXPECT_THROW((void)group.allreduce(std::span(all).first(3), std::span(all).subspan(2, 3)),
+                 std::invalid_argument);
+    require(group.barrier());
+  });
+}
+
 TEST_P(FaceOn, AGroupTellsWhoIsInIt) {
   as_threads(3, [&](int rank) {
     GroupOptions named = options(3, rank);

@@ -31,6 +31,26 @@ void expect_overdue(Handle& handle, const char* what) {
   EXPECT_EQ(over.error().message(), result.error().message());
 }
 
+TEST_P(TimeoutOn, ATimeoutBelowZeroHasPassed) {
+  as_threads(2, [&](int rank) {
+    Group group = join_or_throw(options(2, rank));
+    std::vector<int> data(4);
+    for (const Duration past : {Duration(-1), -kSoon, Duration::min()}) {
+      const auto received = group.recv(1 - rank, data, {.timeout = past});
+      ASSERT_FALSE(received);
+      EXPECT_TRUE(received.error().is(Errc::timeout)) << received.error().message();
+      Handle handle = group.irecv(1 - rank, data, {.tag = 1}).value();
+      const auto waited = handle.wait(past);
+      ASSERT_FALSE(waited);
+      EXPECT_TRUE(waited.error().is(Errc::timeout)) << waited.error().message();
+    }
+    Group part = group.split(0).value();
+    const auto met = rank == 0 ? part.barrier({.timeout = -kSoon}) : Result<void>();
+    EXPECT_TRUE(rank == 1 || met.error().is(Errc::timeout));
+    require(group.barrier({.timeout = kSoon}));  // nobody leaves before
+  });
+}
+
 TEST_P(TimeoutOn, ACallThatNobodyWaitsForIsGivenUpWhenItIsOverdue) {
   for (const int tag : {0, kTagWithoutChannel}) {
     std::promise<void> told;
@@ -44,6 +64,7 @@ TEST_P(TimeoutOn, ACallThatNobodyWaitsForIsGivenUpWhenItIsOverdue) {
         ASSERT_FALSE(result);
         EXPECT_TRUE(result.error().is(Errc::cancelled)) << result.error().message();
         EXPECT_THAT(result.error().message(), HasSubstr("rank 0"));
+        EXPECT_THAT(result.error().message(), HasSubstr("gave up allreduce of 4 int32"));
         return require(group.agree(1, kSoon));
       }
       auto handle = group.iallreduce(data, {}, {.tag = tag, .timeout = kShort});

@@ -84,6 +84,31 @@ Sizes sizes(const Call& call, int rank, int size) {
   return {};
 }
 
+std::size_t sum_of_first(const std::vector<std::size_t>& counts, std::size_t n) {
+  const auto end = counts.begin() + static_cast<std::ptrdiff_t>(std::min(n, counts.size()));
+  return std::accumulate(counts.begin(), end, std::size_t{0});
+}
+
+/// Whether the smaller buffer is the rank's own place in the larger one.
+bool own_block_is_in_place(const Call& call, int rank) {
+  const std::size_t start = own_start(call, rank);
+  switch (call.operation) {
+    case Operation::scatter: return call.output == call.input + start;
+    case Operation::gather:
+    case Operation::allgather: return call.input == call.output + start;
+    default: return false;
+  }
+}
+
+bool overlaps(const Call& call, const Sizes& items, int rank) {
+  if (call.input == call.output || items.input == 0 || items.output == 0) return false;
+  const std::size_t item = item_size(call.element);
+  const auto input = reinterpret_cast<std::uintptr_t>(call.input);
+  const auto output = reinterpret_cast<std::uintptr_t>(call.output);
+  const bool apart = input + items.input * item <= output || output + items.output * item <= input;
+  return !apart && !own_block_is_in_place(call, rank);
+}
+
 // FNV-1a over the words: good enough to notice a difference, and the same on every host.
 std::uint64_t hash_of(const std::vector<std::size_t>& counts) {
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
@@ -142,6 +167,17 @@ std::size_t total_bytes(const Call& call, int size) {
   }
 }
 
+std::size_t own_start(const Call& call, int rank) {
+  const auto before = static_cast<std::size_t>(rank);
+  const std::size_t items =
+      call.counts.empty() ? before * call.count : sum_of_first(call.counts, before);
+  return items * item_size(call.element);
+}
+
+bool overlaps(const Call& call, int rank, int size) {
+  return overlaps(call, sizes(call, rank, size), rank);
+}
+
 void check(const Call& call, int rank, int size) {
   if (is_rooted(call.operation) && (call.root < 0 || call.root >= size))
     wrong(call,
@@ -155,6 +191,9 @@ void check(const Call& call, int rank, int size) {
   if (needed.output > 0 && call.output == nullptr)
     wrong(call, fmt::format("rank {} gives no output, room for {} {} is needed", rank,
                             needed.output, name(call.element)));
+  if (overlaps(call, needed, rank))
+    wrong(call,
+          "input and output overlap; they are the same memory, to work in place, or lie apart");
 }
 
 Signature signature(const Call& call) {
@@ -162,7 +201,10 @@ Signature signature(const Call& call) {
   result.operation = call.operation;
   if (call.operation == Operation::barrier) return result;
   result.element = call.element;
-  if (is_reducing(call.operation)) result.reduction = call.reduction.kind;
+  if (is_reducing(call.operation)) {
+    result.reduction = call.reduction.kind;
+    result.in_order = call.reduction.commutative ? 0 : 1;
+  }
   if (is_rooted(call.operation)) result.root = static_cast<std::int16_t>(call.root);
   result.variable = call.variable ? 1 : 0;
   result.count = !call.variable ? call.count : all_know_counts(call) ? hash_of(call.counts) : 0;
@@ -176,16 +218,21 @@ std::uint16_t earlier_after(const Signature& signature) {
 }
 
 std::string describe(const Signature& signature) {
-  const auto& [operation, element, reduction, variable, root, earlier, count] = signature;
+  const Operation operation = signature.operation;
+  const std::string_view element = name(signature.element);
   std::string text(name(operation));
   if (operation == Operation::barrier) return text;
-  text += variable != 0 ? fmt::format(" with different counts of {}", name(element))
-                        : fmt::format(" of {} {}", count, name(element));
-  if (is_reducing(operation)) text += fmt::format(" by {}", name(reduction));
+  text += signature.variable != 0 ? fmt::format(" with different counts of {}", element)
+                                  : fmt::format(" of {} {}", signature.count, element);
+  if (is_reducing(operation)) {
+    const bool by_function = signature.reduction == ReductionKind::user;
+    text += fmt::format(" by {}", by_function ? "a function" : name(signature.reduction));
+    if (signature.in_order != 0) text += " in the order of ranks";
+  }
   if (operation == Operation::broadcast || operation == Operation::scatter)
-    text += fmt::format(" from rank {}", root);
+    text += fmt::format(" from rank {}", signature.root);
   if (operation == Operation::gather || operation == Operation::reduce)
-    text += fmt::format(" to rank {}", root);
+    text += fmt::format(" to rank {}", signature.root);
   return text;
 }
 

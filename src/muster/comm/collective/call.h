@@ -54,7 +54,8 @@ inline constexpr std::array kOperations = {
 /// A block has `count` items, or `counts[r]` for rank r. In place (`input == output`): broadcast,
 /// reduce, allreduce and all_to_all replace the items; for scatter and gather at the root and for
 /// allgather the rank's own block already lies at its place among the n; reduce_scatter puts its
-/// block at the beginning, and what follows it is undefined.
+/// block at the beginning, and what follows it is undefined. For scatter, gather and allgather the
+/// smaller buffer may also be that place itself. Else input and output lie apart.
 struct Call {
   Operation operation = Operation::barrier;
   Element element = Element::u8;
@@ -111,8 +112,14 @@ class Blocks {
 /// buffers, at the rank where it is largest.
 [[nodiscard]] std::size_t total_bytes(const Call& call, int size);
 
+/// Bytes before the rank's own block among the n.
+[[nodiscard]] std::size_t own_start(const Call& call, int rank);
+/// Whether input and output share memory in a way in which the call cannot work.
+[[nodiscard]] bool overlaps(const Call& call, int rank, int size);
+
 /// Throws std::invalid_argument for a call that cannot be right: root outside 0 … size-1, a wrong
-/// number of counts, a buffer that is missing, a reduction that its element does not have.
+/// number of counts, a buffer that is missing, buffers that overlap, a reduction that its element
+/// does not have.
 void check(const Call& call, int rank, int size);
 
 /// What must agree between the ranks of one call. Travels with its messages, so that a rank that
@@ -121,7 +128,9 @@ struct Signature {
   Operation operation = Operation::barrier;
   Element element = Element::u8;
   ReductionKind reduction = ReductionKind::sum;
-  std::uint8_t variable = 0;
+  std::uint8_t variable : 1 = 0;
+  std::uint8_t in_order : 1 = 0;  ///< the reduction is not commutative
+  std::uint8_t unused : 6 = 0;
   std::int16_t root = 0;
   /// A hash of the rooted calls before this one with the same tag. In those not all ranks wait for
   /// each other, so two that both take themselves for the root find out at the next call.
@@ -134,7 +143,8 @@ static_assert(sizeof(Signature) == 16);
 [[nodiscard]] Signature signature(const Call& call);
 /// What `earlier` is in the call that follows.
 [[nodiscard]] std::uint16_t earlier_after(const Signature& signature);
-/// "allreduce of 1000 float32 by sum", "broadcast of 8 uint8 from rank 2".
+/// "allreduce of 1000 float32 by sum", "reduce of 3 int8 by a function in the order of ranks to
+/// rank 0", "broadcast of 8 uint8 from rank 2".
 [[nodiscard]] std::string describe(const Signature& signature);
 /// "rank 1 calls barrier, rank 0 calls allreduce of 4 float32 by sum". Where both are the same,
 /// ranks disagree about counts that not all of them know.

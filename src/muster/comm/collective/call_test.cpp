@@ -1,6 +1,8 @@
 #include "muster/comm/collective/call.h"
 
+#include <array>
 #include <stdexcept>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,6 +67,56 @@ TEST(Call, RefusesAReductionThatTheElementDoesNotHave) {
   call.element = Element::i32;
   call.reduction = ReductionKind::mean;
   expect_wrong(call, 0, 3, "[allreduce] mean is not defined for int32");
+}
+
+/// Input at `in` and output at `out` of a buffer, both counted in items; rank 1 of 3.
+std::string overlap(Operation operation, std::size_t in, std::size_t out) {
+  std::array<float, 64> buffer{};
+  Call call = allreduce();
+  call.operation = operation;
+  call.count = 4;
+  call.root = 1;
+  call.input = reinterpret_cast<const std::byte*>(buffer.data() + in);
+  call.output = reinterpret_cast<std::byte*>(buffer.data() + out);
+  try {
+    check(call, 1, 3);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "fine";
+}
+
+TEST(Call, RefusesBuffersThatOverlap) {
+  EXPECT_EQ(overlap(Operation::allreduce, 0, 3),
+            "[allreduce] input and output overlap; they are the same memory, to work in place, or "
+            "lie apart");
+  for (const Operation operation :
+       {Operation::scatter, Operation::gather, Operation::reduce, Operation::allreduce,
+        Operation::allgather, Operation::reduce_scatter, Operation::all_to_all}) {
+    EXPECT_NE(overlap(operation, 1, 0), "fine") << name(operation);
+    EXPECT_NE(overlap(operation, 0, 1), "fine") << name(operation);
+    EXPECT_EQ(overlap(operation, 0, 0), "fine") << name(operation);
+    EXPECT_EQ(overlap(operation, 0, 12), "fine") << name(operation);
+    EXPECT_EQ(overlap(operation, 12, 0), "fine") << name(operation);
+  }
+}
+
+TEST(Call, TakesABlockThatLiesAtItsPlace) {
+  EXPECT_EQ(overlap(Operation::scatter, 0, 4), "fine");
+  EXPECT_EQ(overlap(Operation::gather, 4, 0), "fine");
+  EXPECT_EQ(overlap(Operation::allgather, 4, 0), "fine");
+  EXPECT_NE(overlap(Operation::reduce_scatter, 0, 4), "fine");
+  EXPECT_NE(overlap(Operation::allgather, 8, 0), "fine");  // that of rank 2
+}
+
+TEST(Signature, TellsAFunctionThatIsNotCommutative) {
+  Call call = allreduce();
+  call.reduction = Reduction::of<float>([](float a, float b) { return a + b; });
+  Call ordered = call;
+  ordered.reduction.commutative = false;
+  EXPECT_EQ(difference(1, signature(ordered), 0, signature(call)),
+            "rank 1 calls allreduce of 4 float32 by a function in the order of ranks, rank 0 calls "
+            "allreduce of 4 float32 by a function");
 }
 
 TEST(Signature, DiffersWhenShapesOrOperationsDiffer) {

@@ -1,5 +1,6 @@
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -167,6 +168,9 @@ class ChoiceParser {
 namespace {
 
 Result<std::string> read_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return fail(Errc::malformed, fmt::format("'{}' is a folder, not a file", path));
   std::ifstream file(path);
   std::ostringstream content;
   content << file.rdbuf();

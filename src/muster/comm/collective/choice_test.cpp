@@ -108,6 +108,7 @@ TEST(ChoiceTable, ReadsOverridesFromAFile) {
   std::ofstream(path) << "allreduce:0-:rink";
   EXPECT_THAT(error_of("@" + path), HasSubstr(path + ": at position 14: 'rink'"));
   EXPECT_THAT(error_of("@/nowhere/at/all"), HasSubstr("cannot read the file '/nowhere/at/all'"));
+  EXPECT_THAT(error_of("@/tmp"), HasSubstr("'/tmp' is a folder, not a file"));
 }
 
 TEST(ChoiceTable, SaysWhereAnOverrideIsWrongAndWhatCouldStandThere) {

@@ -24,6 +24,10 @@ void check_options(const GroupOptions& options) {
   if (options.size < 1) wrong(fmt::format("'size' is {}; at least 1", options.size));
   if (options.rank && (*options.rank < 0 || *options.rank >= options.size))
     wrong(fmt::format("rank {} is not one of 0 to {}", *options.rank, options.size - 1));
+  constexpr std::chrono::milliseconds kShortestLease(50);  // that of a proxy
+  if (options.lease < kShortestLease)
+    wrong(fmt::format("'lease' is {:.3f} s; at least 0.05 s are needed to renew it in time",
+                      std::chrono::duration<double>(options.lease).count()));
 }
 
 Result<int> number_from(const char* variable, const char* text) {
@@ -203,6 +207,17 @@ std::size_t Group::block_of(const char* operation, const char* what, std::size_t
     throw std::invalid_argument(fmt::format("[{}] {} has {} items, which {} ranks cannot share",
                                             operation, what, items, ranks));
   return items / ranks;
+}
+
+bool Group::whole_in_place(const Call& call, const char* what, std::size_t has,
+                           std::size_t whole) const {
+  if (!call.in_place() || has == whole) return call.in_place();
+  if (collective::own_start(call, rank()) != 0)
+    throw std::invalid_argument(fmt::format(
+        "[{}] {} lies where the block of rank 0 does; pass the same memory twice to work in place, "
+        "or memory apart",
+        collective::name(call.operation), what));
+  return false;
 }
 
 std::size_t Group::sum(const Counts& counts) {

@@ -44,8 +44,8 @@ concept Items = std::ranges::contiguous_range<Range> && std::ranges::sized_range
 /// of those that are left.
 ///
 /// Thread-safe, but for moving and destroying. A group inherited through fork fails every call with
-/// `Errc::forked`. Buffers that are wrong by themselves (too small, a root that is none) throw
-/// std::invalid_argument before anything is sent.
+/// `Errc::forked`. Buffers that are wrong by themselves (too small, overlapping) and a root that is
+/// none throw std::invalid_argument before anything is sent.
 class Group {
  public:
   /// Returns when all ranks are there. Throws std::invalid_argument for options that can never be
@@ -246,6 +246,9 @@ class Group {
   std::size_t block_of(const char* operation, const char* what, std::size_t items) const;
   static std::size_t sum(const Counts& counts);
   std::size_t own(const char* operation, const Counts& counts) const;
+  // In place when `has`, the items of what should be one block, are those of the whole; false when
+  // it is a block, which then must not lie at another's place.
+  bool whole_in_place(const Call& call, const char* what, std::size_t has, std::size_t whole) const;
 
   template <class Data>
   Call make_broadcast(Data& data, int root) const {
@@ -263,7 +266,8 @@ class Group {
       // Mostly the output is just a block, which is found out without dividing.
       if (made.count * static_cast<std::size_t>(size()) != std::ranges::size(input))
         made.count = block_of("scatter", "input", std::ranges::size(input));
-      if (!made.in_place()) need("scatter", "output", std::ranges::size(output), made.count);
+      if (!whole_in_place(made, "output", std::ranges::size(output), std::ranges::size(input)))
+        need("scatter", "output", std::ranges::size(output), made.count);
     }
     return made;
   }
@@ -276,7 +280,7 @@ class Group {
     if (rank() == root) {
       made.counts = counts;
       need("scatterv", "input", std::ranges::size(input), sum(counts));
-      if (!made.in_place())
+      if (!whole_in_place(made, "output", std::ranges::size(output), std::ranges::size(input)))
         need("scatterv", "output", std::ranges::size(output), own("scatterv", counts));
     }
     return made;
@@ -288,7 +292,8 @@ class Group {
     made.count = std::ranges::size(input);
     if (rank() == root) {
       made.count = block_of("gather", "output", std::ranges::size(output));
-      if (!made.in_place()) exactly("gather", "input", std::ranges::size(input), made.count);
+      if (!whole_in_place(made, "input", std::ranges::size(input), std::ranges::size(output)))
+        exactly("gather", "input", std::ranges::size(input), made.count);
     }
     return made;
   }
@@ -301,7 +306,7 @@ class Group {
     if (rank() == root) {
       made.counts = counts;
       need("gatherv", "output", std::ranges::size(output), sum(counts));
-      if (!made.in_place())
+      if (!whole_in_place(made, "input", std::ranges::size(input), std::ranges::size(output)))
         exactly("gatherv", "input", std::ranges::size(input), own("gatherv", counts));
     }
     return made;
@@ -327,7 +332,8 @@ class Group {
   Call make_allgather(const In& input, Out& output) const {
     Call made = call(Operation::allgather, input, output);
     made.count = block_of("allgather", "output", std::ranges::size(output));
-    if (!made.in_place()) exactly("allgather", "input", std::ranges::size(input), made.count);
+    if (!whole_in_place(made, "input", std::ranges::size(input), std::ranges::size(output)))
+      exactly("allgather", "input", std::ranges::size(input), made.count);
     return made;
   }
   template <class In, class Out>
@@ -336,7 +342,7 @@ class Group {
     made.variable = true;
     made.counts = counts;
     need("allgatherv", "output", std::ranges::size(output), sum(counts));
-    if (!made.in_place())
+    if (!whole_in_place(made, "input", std::ranges::size(input), std::ranges::size(output)))
       exactly("allgatherv", "input", std::ranges::size(input), own("allgatherv", counts));
     return made;
   }

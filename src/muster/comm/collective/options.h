@@ -38,7 +38,7 @@ struct GroupOptions {
   std::map<std::string, std::string> driver_options;
   Security security;
   Duration join_timeout = std::chrono::seconds(100);
-  /// How long a rank may be silent (paused, cut off) before it counts as lost.
+  /// How long a rank may be silent (paused, cut off) before it counts as lost; at least 50 ms.
   Duration lease = std::chrono::seconds(3);
   Plane plane = Plane::automatic;
   /// Whether a minority may leave behind ranks that are merely silent, not known to be dead:
@@ -59,8 +59,9 @@ struct CallOptions {
   /// 0 to 255. Calls match by tag, and among those with the same tag by the order in which each
   /// rank started them.
   int tag = 0;
-  /// From the start of the call. When it passes, the call is given up, which ends the group for all
-  /// ranks (see Group), also when nobody waits for it. A receive is given up without harm.
+  /// From the start of the call; below 0 it has passed. When it passes, the call is given up, which
+  /// ends the group for all ranks (see Group), also when nobody waits for it. A receive is given up
+  /// without harm.
   Timeout timeout = {};
 };
 

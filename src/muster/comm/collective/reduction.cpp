@@ -116,17 +116,21 @@ std::string_view name(ReductionKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-void check(std::string_view operation, const Reduction& reduction, Element element) {
+void check(std::string_view operation, const Reduction& reduction, Element element,
+           std::string_view called) {
   if (reduction.kind == ReductionKind::user) {
     if (!reduction.function)
       throw std::invalid_argument(
           fmt::format("[{}] the user's reduction has no function", operation));
+    if (reduction.element && *reduction.element != element)
+      throw std::invalid_argument(fmt::format("[{}] the reduction function is for {}, not for {}",
+                                              operation, name(*reduction.element), name(element)));
     return;
   }
   if (!exists(reduction.kind, element))
     throw std::invalid_argument(fmt::format("[{}] {} is not defined for {}: {}", operation,
-                                            name(reduction.kind), name(element),
-                                            instead(reduction.kind)));
+                                            called.empty() ? name(reduction.kind) : called,
+                                            name(element), instead(reduction.kind)));
 }
 
 ReduceKernel reduce_kernel(ReductionKind kind, Element element) {

@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "muster/comm/collective/element.h"
@@ -27,7 +30,8 @@ using UserFunction = std::function<void(std::byte* into, const std::byte* from, 
 /// What a reducing collective does with the items of the ranks.
 struct Reduction {
   ReductionKind kind = ReductionKind::sum;
-  UserFunction function = {};  ///< only for `user`
+  UserFunction function = {};           ///< only for `user`
+  std::optional<Element> element = {};  ///< the only one that `function` is for, if there is one
   /// False: items are combined as rank 0 ∘ rank 1 ∘ …, only the brackets are free.
   bool commutative = true;
 
@@ -39,12 +43,34 @@ struct Reduction {
     reduction.commutative = commutative;
     return reduction;
   }
+  /// By a function of two items: `Reduction::of<float>([](float a, float b) { return a + b; })`.
+  template <class T, class Function>
+    requires std::is_invocable_r_v<T, const Function&, T, T>
+  [[nodiscard]] static Reduction of(Function function, bool commutative = true) {
+    Reduction reduction = of(
+        [function = std::move(function)](std::byte* into, const std::byte* from,
+                                         std::size_t count) {
+          for (std::size_t at = 0; at < count * sizeof(T); at += sizeof(T)) {
+            T left;
+            T right;
+            std::memcpy(&left, into + at, sizeof(T));
+            std::memcpy(&right, from + at, sizeof(T));
+            const T both = function(left, right);
+            std::memcpy(into + at, &both, sizeof(T));
+          }
+        },
+        commutative);
+    reduction.element = element_of<T>();
+    return reduction;
+  }
 };
 
 /// Throws std::invalid_argument, naming operation and element, when the reduction does not exist
 /// for such items: mean for integers, min and max for complex numbers, bit operations for others
-/// than integers, `user` without a function.
-void check(std::string_view operation, const Reduction& reduction, Element element);
+/// than integers, `user` without a function or with one for other items. `called` is what the
+/// caller calls the reduction, if not by its name here.
+void check(std::string_view operation, const Reduction& reduction, Element element,
+           std::string_view called = {});
 
 /// The user's function threw, and this is what it said.
 class ReductionFailed : public std::runtime_error {

@@ -1,5 +1,6 @@
 #include "muster/comm/collective/reduction.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -217,6 +218,20 @@ TEST(Reduction, EveryHalfSurvivesTheWayThroughFloat) {
     EXPECT_TRUE(std::isnan(to_float(half)) || to_float16(to_float(half)).bits == bits) << bits;
     EXPECT_TRUE(std::isnan(to_float(brain)) || to_bfloat16(to_float(brain)).bits == bits) << bits;
   }
+}
+
+TEST(Reduction, TakesAFunctionOfTwoItems) {
+  const Reduction hypotenuse =
+      Reduction::of<float>([](float a, float b) { return std::sqrt(a * a + b * b); });
+  const std::array<float, 2> a{3, 5};
+  const std::array<float, 2> b{4, 12};
+  std::array<float, 2> into{};
+  reduce(hypotenuse, Element::f32, reinterpret_cast<std::byte*>(into.data()),
+         reinterpret_cast<const std::byte*>(a.data()), reinterpret_cast<const std::byte*>(b.data()),
+         2);
+  EXPECT_EQ(into, (std::array<float, 2>{5, 13}));
+  EXPECT_NO_THROW(check("allreduce", hypotenuse, Element::f32));
+  EXPECT_THROW(check("allreduce", hypotenuse, Element::f64), std::invalid_argument);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ class Run {
     if (record->status.success() || result_.failed_rank) return;
     result_ = {.exit_code = record->status.shell_code(), .failed_rank = number, .record = *record};
     // After a signal that ends programs, ranks fail one after the other, and each has its time.
-    if (!told_to_end_) end();
+    if (!told_to_end_ && !options_.keep_going) end();
   }
 
   void drain(unsigned number, RankStream stream, FileDescriptor& from) {

@@ -18,6 +18,7 @@ struct RankRunOptions {
   std::vector<std::string> environment{};  ///< "NAME=value", beside our own
   std::string discovery{};  ///< where ranks find each other; a folder of this host when empty
   std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< from SIGTERM to SIGKILL
+  bool keep_going = false;  ///< a rank that fails does not end the others
 };
 
 enum class RankStream { out, err };
@@ -32,10 +33,10 @@ struct RankRunResult {
 };
 
 /// Runs a program as the ranks of a fresh group on this host until all have ended. When one fails,
-/// the others are ended. Signals that end programs, and SIGUSR1 and SIGUSR2, go to all ranks while
-/// it runs, and ranks that were told to end have `grace` for it; a second SIGINT ends them for
-/// good. Nothing outlives it, however it ends. The failure of the first start is an error. To be
-/// called from the main thread.
+/// the others are ended, unless they are to keep going. Signals that end programs, and SIGUSR1 and
+/// SIGUSR2, go to all ranks while it runs, and ranks that were told to end have `grace` for it; a
+/// second SIGINT ends them for good. Nothing outlives it, however it ends. The failure of the first
+/// start is an error. To be called from the main thread.
 [[nodiscard]] Result<RankRunResult> run_ranks(const RankRunOptions& options,
                                               const RankOutput& output);
 

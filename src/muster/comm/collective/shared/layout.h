@@ -116,7 +116,6 @@ enum class Break : std::uint8_t {
   lost,
   left,
   mismatch,
-  cancelled,
   function,
   failed,
   told  ///< in words, in its report

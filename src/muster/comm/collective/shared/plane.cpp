@@ -212,12 +212,12 @@ void SharedPlane::check_not_around(const Lane& lane, const Call& call) const {
                   name(call.operation), options_.group));
 }
 
-bool SharedPlane::is_interrupted() {
+bool SharedPlane::is_interrupted(const Operation& operation) {
   const Inside inside(Inside::Of::question);
   try {
     return options_.interrupted();
   } catch (...) {
-    break_for_all({Break::cancelled, segment_->rank(), segment_->rank()});
+    give_up_for_all(operation.signature());
     throw;
   }
 }
@@ -283,11 +283,13 @@ Result<void> SharedPlane::wait_on(Lane& lane, Operation& operation, Timeout time
     serve_readers(operation);
     look_who_left(operation);
     time = steady_now();
-    if (time >= deadline) return fail(give_up(overdue(operation, *timeout), Errc::timeout));
+    if (time >= deadline)
+      return fail(give_up(operation.signature(), overdue(operation, *timeout), Errc::timeout));
     if (options_.interrupted && time >= ask_at) {
-      if (is_interrupted())
-        return fail(
-            give_up(fmt::format("rank {} was interrupted", segment_->rank()), Errc::interrupted));
+      if (is_interrupted(operation))
+        return fail(give_up(operation.signature(),
+                            fmt::format("rank {} was interrupted", segment_->rank()),
+                            Errc::interrupted));
       ask_at = steady_now() + kAskEvery;
     }
     if (goes_on) continue;
@@ -424,7 +426,7 @@ void SharedPlane::give_up_overdue() {
   const TimePoint time = steady_now();
   if (time < next) return;
   next_due_ = TimePoint::max();
-  bool any = false;
+  std::optional<Signature> given_up;
   for (const auto& slot : lanes_) {
     Lane* const lane = slot.load(std::memory_order_acquire);
     if (lane == nullptr) continue;
@@ -435,11 +437,11 @@ void SharedPlane::give_up_overdue() {
         continue;
       }
       pending->set_overdue();
-      any = true;
+      given_up = signature(pending->call());
     }
   }
   // Whoever carries them on ends them when it sees that the group has ended.
-  if (any) break_for_all({Break::cancelled, segment_->rank(), segment_->rank()});
+  if (given_up) give_up_for_all(*given_up);
 }
 
 void SharedPlane::look_around(Lane& lane) {
@@ -515,7 +517,7 @@ Result<bool> SharedPlane::Pending::test() {
 
 void SharedPlane::Pending::cancel() {
   if (over() || plane_->inherited()) return;
-  plane_->break_for_all({Break::cancelled, plane_->segment_->rank(), plane_->segment_->rank()});
+  plane_->give_up_for_all(signature(call_));
   // By its own reduction function: what calls that goes on to the next wait, and no further.
   if (lane_.owner.held_here() && operation_) operation_->set_failed();
   plane_->fail_queue(lane_);

@@ -160,7 +160,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   /// What is done now and then for the first call in the queue.
   void look_around(Lane& lane);
   /// Asks the program, with a lane held.
-  [[nodiscard]] bool is_interrupted();
+  [[nodiscard]] bool is_interrupted(const Operation& operation);
   /// Throws where this thread is inside a call that has to be over before.
   void check_not_around(const Lane& lane, const Call& call) const;
   /// With the lane held. Ends all calls in the queue, but for one inside of which this thread is.
@@ -187,7 +187,8 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   [[nodiscard]] Error differ(const Operation& operation, Lane& lane);
   [[nodiscard]] Error differ(int rank, const Signature& its, int other, const Signature& others,
                              const std::string& detail = {}) const;
-  [[nodiscard]] Error give_up(std::string what, Errc errc);
+  void give_up_for_all(const Signature& call);
+  [[nodiscard]] Error give_up(const Signature& call, std::string what, Errc errc);
   void tell(Operation& operation) {
     if (operation.take_news() && segment_->header().sleepers.load(std::memory_order_relaxed) != 0)
         [[unlikely]]

@@ -94,8 +94,14 @@ Error SharedPlane::differ(int rank, const Signature& its, int other, const Signa
                       difference(rank, its, other, others), detail)};
 }
 
-Error SharedPlane::give_up(std::string what, Errc errc) {
-  break_for_all({Break::cancelled, segment_->rank(), segment_->rank()});
+void SharedPlane::give_up_for_all(const Signature& call) {
+  end_with({make_error_code(Errc::cancelled),
+            fmt::format("rank {} of group '{}' gave up {}", segment_->rank(), options_.group,
+                        collective::describe(call))});
+}
+
+Error SharedPlane::give_up(const Signature& call, std::string what, Errc errc) {
+  give_up_for_all(call);
   static_cast<void>(error());  // for the next call, which must not begin where this one stopped
   return {make_error_code(errc), std::move(what)};
 }
@@ -153,9 +159,6 @@ Error SharedPlane::describe(Verdict verdict) const {
     case Break::left:
       return make(Errc::rank_lost,
                   fmt::format("rank {} left group '{}'", verdict.rank, options_.group));
-    case Break::cancelled:
-      return make(Errc::cancelled, fmt::format("rank {} of group '{}' gave up a call", verdict.rank,
-                                               options_.group));
     case Break::function:
       return make(Errc::function_failed,
                   fmt::format("the reduction function of rank {} of group '{}' failed",
