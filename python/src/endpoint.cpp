@@ -35,8 +35,8 @@ class EndpointObject {
   comm::DriverEndpoint endpoint_;
 };
 
-void open(EndpointObject* self, std::string type, std::string driver,
-          std::map<std::string, std::string> driver_options, Milliseconds send_timeout) {
+void open_endpoint(EndpointObject* self, std::string type, std::string driver,
+                   std::map<std::string, std::string> driver_options, Milliseconds send_timeout) {
   comm::EndpointOptions options;
   options.type = std::move(type);
   options.driver = std::move(driver);
@@ -84,7 +84,7 @@ nb::object receive_once(EndpointObject& self, Milliseconds timeout) {
 void bind_endpoint(nb::module_& module) {
   nb::class_<EndpointObject>(module, "Endpoint",
                              "What the drivers of muster.communication stand on.")
-      .def("__init__", &open, nb::arg("component_type"), nb::arg("driver"),
+      .def("__init__", &open_endpoint, nb::arg("component_type"), nb::arg("driver"),
            nb::arg("driver_options"), nb::arg("send_timeout").none())
       .def_prop_ro("name", [](EndpointObject& self) { return self.native().name(); })
       .def_prop_ro(
