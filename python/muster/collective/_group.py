@@ -204,7 +204,9 @@ class Group:
             proxy: A :class:`muster.communication.Proxy`.
             name: Several groups among the same peers have different names.
             types: Only peers of these types are ranks, and the proxy itself; all when empty.
-            size: How many ranks there will be; those that are there now when 0.
+            size: How many ranks there will be. When 0, those that come until each has the peers
+                that its proxy waits for: a learner that waits for two actors, and actors that wait
+                for a learner, are three. Needed where more may come, or a proxy waits for nobody.
             rank: None gives out ranks in the order of names.
             join_timeout: Seconds to wait for the others.
             plane: As in :meth:`join`.

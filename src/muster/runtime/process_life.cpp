@@ -53,6 +53,11 @@ std::uint64_t process_start(std::int64_t pid) {
   return stat ? stat->start : 0;
 }
 
+bool process_is_stopped(std::int64_t pid) {
+  const auto stat = stat_of(pid);
+  return stat && (stat->state == 'T' || stat->state == 't');
+}
+
 bool process_runs(std::int64_t pid, std::uint64_t start) {
   if (pid <= 0) return false;
   if (start == 0) return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;

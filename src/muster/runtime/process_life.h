@@ -11,4 +11,7 @@ namespace muster {
 /// Whether the process of that pid and start still runs. A zombie does not.
 [[nodiscard]] bool process_runs(std::int64_t pid, std::uint64_t start);
 
+/// Whether somebody has stopped the process, so that it does not go on by itself.
+[[nodiscard]] bool process_is_stopped(std::int64_t pid);
+
 }  // namespace muster

@@ -39,6 +39,23 @@ TEST(ProcessLife, CountsAZombieAsDead) {
   EXPECT_FALSE(process_runs(child, start));
 }
 
+TEST(ProcessLife, SeesThatAProcessIsStopped) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  EXPECT_FALSE(process_is_stopped(child));
+  ::kill(child, SIGSTOP);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOWAIT), 0);
+  EXPECT_TRUE(process_is_stopped(child));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_FALSE(process_is_stopped(child));
+}
+
 TEST(ProcessLife, MayBeAskedForWhileTheProcessEnds) {
   for (int i = 0; i < 500; ++i) {
     const pid_t child = ::fork();

@@ -17,6 +17,7 @@
 #include "muster/comm/errc.h"
 #include "muster/runtime/host.h"
 #include "muster/runtime/poll.h"
+#include "muster/runtime/process_life.h"
 #include "muster/runtime/unix_socket.h"
 
 namespace muster::comm::collective {
@@ -36,27 +37,40 @@ constexpr Duration kAskEvery = std::chrono::milliseconds(100);
 constexpr Duration kLastWords = std::chrono::milliseconds(30);
 // How long a crew that ends waits until its last control messages have room.
 constexpr Duration kLinger = std::chrono::seconds(1);
+// While many join at once, a process may have to wait for the processor for longer than a lease.
+constexpr int kLeasesWhileJoining = 4;
+constexpr Duration kLongLease = std::chrono::hours(1);
+// From so many ranks on, rings are small.
+constexpr int kMany = 32;
+constexpr std::size_t kSmallRing = std::size_t{64} << 10;
 // Messages for groups that other ranks have made already; more would be a mistake of somebody.
 constexpr std::size_t kMostEarly = 65536;
+
+// The rest of the lease is for making sure.
+Duration store_lease(const GroupOptions& options) {
+  return std::max<Duration>(options.lease / 5 * 4, std::chrono::milliseconds(50));
+}
 
 ProxyOptions proxy_options(const GroupOptions& options) {
   ProxyOptions proxy;
   proxy.group = "collective." + options.name;
   proxy.type = kType;
-  proxy.expected_peers = {{kType, static_cast<std::size_t>(options.size - 1)}};
+  proxy.expected_peers = {{kType, 0}};  // whom it meets says how many it expects
   proxy.name = options.member;
   proxy.driver = options.driver;
   proxy.driver_options = options.driver_options;
   proxy.discovery = options.discovery;
   proxy.store = options.store;
   proxy.join_timeout = options.join_timeout;
-  // The rest is for making sure.
-  proxy.lease = std::max<Duration>(options.lease / 5 * 4, std::chrono::milliseconds(50));
+  proxy.lease = store_lease(options);
   proxy.send_timeout = Duration::zero();  // who sends must go on receiving meanwhile
   proxy.interrupted = options.interrupted;
   proxy.security = options.security;
   proxy.limits.peer_bytes = std::size_t{256} << 20;
   proxy.limits.inbox_bytes = std::size_t{1} << 30;
+  // Between ranks that share memory go a few words only, and each has a ring for each other.
+  if (options.plane != Plane::network && options.size > kMany)
+    proxy.driver_options.try_emplace("shm.ring_bytes", std::to_string(kSmallRing));
   return proxy;
 }
 
@@ -66,12 +80,9 @@ Result<std::shared_ptr<Crew>> Crew::join(const GroupOptions& options) {
   auto interrupt = Interrupt::create();
   if (!interrupt) return fail(interrupt.error());
   auto proxy = Proxy::join(proxy_options(options));
-  if (!proxy) {
-    if (!proxy.error().is(Errc::discovery_incomplete)) return fail(proxy.error());
-    return fail(Errc::discovery_incomplete,
-                fmt::format("{}; do all ranks of group '{}' expect a size of {}?",
-                            proxy.error().message(), options.name, options.size));
-  }
+  if (!proxy) return fail(proxy.error());
+  const Duration lease = store_lease(options);
+  proxy->set_lease(lease < kLongLease ? kLeasesWhileJoining * lease : lease);
   // In a child process its thread does not exist: there the crew is let go of as it is.
   return std::shared_ptr<Crew>(new Crew(options, *std::move(proxy), *std::move(interrupt)),
                                [made_in = fork_generation()](Crew* crew) {
@@ -256,8 +267,7 @@ void Crew::deliver_control(const Message& message) {
   try {
     auto control = nlohmann::json::parse(message.body.text());
     if (!control.contains("group")) {
-      formation_.emplace_back(message.source.str(), std::move(control));
-      return;
+      return deliver_formation(message.source.str(), std::move(control));
     }
     const auto group = control.at("group").get<std::uint64_t>();
     const auto it = sinks_.find(group);
@@ -269,10 +279,32 @@ void Crew::deliver_control(const Message& message) {
   }
 }
 
+void Crew::deliver_formation(const std::string& from, nlohmann::json control) {
+  if (forming_) return static_cast<void>(formation_.emplace_back(from, std::move(control)));
+  const auto kind = control.at("kind").get<std::string>();
+  if (kind == "ask") {
+    const auto size = control.at("size").get<int>();
+    const auto waited = std::chrono::milliseconds(control.at("waited").get<std::int64_t>());
+    for (const CrewSink* const sink : sinks())
+      if (const auto error = sink->turn_away(from, size, waited))
+        return send(from, {{"kind", "refused"},
+                           {"life", control.at("life")},
+                           {"code", error->code().value()},
+                           {"text", error->message()}});
+    return;
+  }
+  // What it said of itself before counts no more.
+  if (kind == "hello")
+    std::erase_if(formation_, [&](const auto& earlier) {
+      return earlier.first == from && earlier.second.at("kind") == "hello";
+    });
+  formation_.emplace_back(from, std::move(control));
+}
+
 // ---- Who is there
 
 std::set<std::string> Crew::peers() const {
-  std::set<std::string> names;
+  std::set<std::string> names = starved();
   for (const auto& [type, members] : proxy_.peers())
     for (const Name& name : members) names.insert(name.str());
   return names;
@@ -281,10 +313,13 @@ std::set<std::string> Crew::peers() const {
 void Crew::look_who_left(Lock& lock) {
   const std::uint64_t version = proxy_.peers_version();
   const TimePoint time = std::chrono::steady_clock::now();
-  const bool due = std::any_of(going_.begin(), going_.end(),
+  const bool due = (look_at_starved_ && *look_at_starved_ <= time) ||
+                   std::any_of(going_.begin(), going_.end(),
                                [&](const Going& going) { return going.due <= time; });
   if (version == peers_version_ && !due) return;
   peers_version_ = version;
+  look_at_starved_.reset();
+  if (!starved().empty()) look_at_starved_ = time + options_.lease / 10;
   const std::set<std::string> there = peers();
   // What they sent before they left comes first.
   while (take_next(lock, Duration::zero())) continue;
@@ -305,6 +340,29 @@ void Crew::look_who_left(Lock& lock) {
     return true;
   });
   for (const Going& going : gone) depart(going);
+}
+
+std::set<std::string> Crew::starved() const {
+  std::set<std::string> members;
+  if (!joining_) return members;
+  for (const Name& name : proxy_.silent_peers()) {
+    const auto it = std::find_if(watched_.begin(), watched_.end(), [&](const Watched& watched) {
+      return watched.member == name.view();
+    });
+    if (it != watched_.end() && !process_is_stopped(it->pid)) members.insert(name.str());
+  }
+  return members;
+}
+
+void Crew::joined() {
+  // They have a lease from now on to be heard.
+  const TimePoint until = after(std::chrono::steady_clock::now(), options_.lease);
+  for (const std::string& member : starved()) {
+    going_.push_back({member, until, std::nullopt});
+    seen_peers_.erase(member);
+  }
+  joining_ = false;
+  proxy_.set_lease(store_lease(options_));
 }
 
 std::vector<CrewSink*> Crew::sinks() const {
@@ -344,6 +402,13 @@ void Crew::watch(const std::string& member, const Hello& hello) {
   } else if (::kill(pid, 0) != 0 && errno == ESRCH) {
     exit(member, hello.pid);
   }  // else the proxy notices, if later
+}
+
+bool Crew::runs_here(const std::string& member, const Hello& hello) const {
+  return hello.pid == ::getpid() ||
+         std::any_of(watched_.begin(), watched_.end(), [&](const Watched& watched) {
+           return watched.member == member && watched.pid == hello.pid;
+         });
 }
 
 // ---- The background thread

@@ -46,6 +46,10 @@ class CrewSink {
   /// A member is gone, and all that it sent was delivered: with its process, which has ended, or
   /// none, when it may be paused or cut off.
   virtual void on_departure(const std::string& member, std::optional<std::int64_t> pid) = 0;
+  /// Why a process that wants to be in a group of `size` ranks, and waits for that long, cannot;
+  /// nothing while it may.
+  [[nodiscard]] virtual std::optional<Error> turn_away(const std::string& from, int size,
+                                                       Duration waited) const = 0;
   /// Carries on what was started; true when something is left that a message may carry on.
   virtual bool progress() = 0;
 
@@ -61,7 +65,7 @@ class Crew {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
-  /// Joins; returns when as many as the group has ranks were met.
+  /// Joins; the others are met later.
   [[nodiscard]] static Result<std::shared_ptr<Crew>> join(const GroupOptions& options);
   ~Crew();
 
@@ -109,12 +113,23 @@ class Crew {
   Result<void> send_data(const std::string& member, std::span<const std::byte> header,
                          std::span<const std::byte> data);
 
-  /// Those that are there now, without this one.
+  /// Those that are there now, without this one. Until `joined`, also those of this host that are
+  /// silent though nobody has stopped them: where many join at once, they wait for the processor.
   [[nodiscard]] std::set<std::string> peers() const;
+  /// Changes whenever these do.
+  [[nodiscard]] std::uint64_t peers_version() const { return proxy_.peers_version(); }
+  /// From now on who is silent for longer than the lease is lost, wherever it is.
+  void joined();
+  /// How often somebody could not prove to belong here.
+  [[nodiscard]] std::uint64_t strangers() const { return proxy_.counters().drivers.strangers; }
   /// Tells when the process of a member ends, as soon as it does, where it can be seen from here;
   /// also when it has ended by now.
   void watch(const std::string& member, const Hello& hello);
+  /// Whether its process is seen to run on this host.
+  [[nodiscard]] bool runs_here(const std::string& member, const Hello& hello) const;
 
+  /// Whether a group is being made: else those that ask for it are told when they cannot be in.
+  void set_forming(bool forming) { forming_ = forming; }
   /// What came about making a group: (from, control), oldest first.
   [[nodiscard]] std::deque<std::pair<std::string, nlohmann::json>>& formation() {
     return formation_;
@@ -155,10 +170,13 @@ class Crew {
   bool take_messages(Lock& lock, Timeout timeout);
   void deliver(const Message& message);
   void deliver_control(const Message& message);
+  void deliver_formation(const std::string& from, nlohmann::json control);
   bool take_next(Lock& lock, Timeout timeout);
   void exit(const std::string& member, std::int64_t pid);
   void depart(const Going& going);
   void look_who_left(Lock& lock);
+  /// Silent, but not gone while this one joins.
+  [[nodiscard]] std::set<std::string> starved() const;
   [[nodiscard]] std::vector<CrewSink*> sinks() const;
   void run(const std::stop_token& stop);
   void watch_processes(Duration at_most);
@@ -177,6 +195,9 @@ class Crew {
   std::uint64_t arrivals_ = 0;
   std::uint64_t peers_version_ = 0;
   std::set<std::string> seen_peers_;
+  bool joining_ = true;
+  Deadline look_at_starved_;  // again, when there are some
+  bool forming_ = false;
   std::map<std::uint64_t, CrewSink*> sinks_;  // each removes itself before it ends
   std::map<std::uint64_t, std::weak_ptr<shared::SharedPlane>> planes_;
   std::set<std::uint64_t> past_;  // groups that were removed

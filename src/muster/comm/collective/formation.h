@@ -22,6 +22,9 @@ struct Formed {
 struct FormationOptions {
   int size = 0;
   std::optional<int> rank;
+  /// With a size of 0: of which type this one is, and how many others of each it needs.
+  std::string type;
+  std::map<std::string, int> needs;
   std::uint32_t epoch = 0;  ///< of the group that grows; 0 for who has none yet
   /// Members of that group: what they said before it was made does not count.
   std::map<std::string, int> old_ranks;

@@ -57,12 +57,16 @@ Group::~Group() {
 
 Result<Group> Group::join(GroupOptions options) {
   check_options(options);
-  const TimePoint deadline = after(std::chrono::steady_clock::now(), options.join_timeout);
-  auto crew = collective::Crew::join(options);
-  if (!crew) return fail(crew.error());
   collective::FormationOptions wanted;
   wanted.size = options.size;
   wanted.rank = options.rank;
+  return join(std::move(options), wanted);
+}
+
+Result<Group> Group::join(GroupOptions options, const collective::FormationOptions& wanted) {
+  const TimePoint deadline = after(std::chrono::steady_clock::now(), options.join_timeout);
+  auto crew = collective::Crew::join(options);
+  if (!crew) return fail(crew.error());
   collective::Crew::Lock lock((*crew)->mutex());
   auto formed = collective::form(**crew, lock, wanted, deadline);
   lock.unlock();
@@ -71,21 +75,34 @@ Result<Group> Group::join(GroupOptions options) {
                           formed->roster.rank_of((*crew)->self()), formed->roster};
   auto impl = Impl::make(*crew, std::move(identity), deadline);
   if (!impl) return fail(impl.error().within(fmt::format("join group '{}'", options.name)));
+  lock.lock();
+  (*crew)->joined();
+  lock.unlock();
   return Group(*std::move(impl));
 }
 
 Result<Group> Group::from(const Proxy& proxy, FromProxyOptions options) {
   const ProxyOptions& joined = proxy.options();
-  int ranks = 1;
-  for (const auto& [type, names] : proxy.peers()) {
+  collective::FormationOptions wanted;
+  wanted.size = options.size;
+  wanted.rank = options.rank;
+  wanted.type = joined.type;
+  int others = 0;
+  for (const auto& [type, count] : joined.expected_peers) {
     const bool counts =
         options.types.empty() ||
-        std::find(options.types.begin(), options.types.end(), type.view()) != options.types.end();
-    if (counts) ranks += static_cast<int>(names.size());
+        std::find(options.types.begin(), options.types.end(), type) != options.types.end();
+    if (!counts || count == 0) continue;
+    wanted.needs[type] = static_cast<int>(count);
+    others += static_cast<int>(count);
   }
+  if (options.size == 0 && others == 0)
+    throw std::invalid_argument(fmt::format(
+        "[Group] proxy '{}' waits for no peers that could be ranks: 'size' must say how many",
+        proxy.name().view()));
   GroupOptions group;
   group.name = proxy.group() + "." + options.name;
-  group.size = options.size > 0 ? options.size : ranks;
+  group.size = options.size != 0 ? options.size : 1 + others;
   group.rank = options.rank;
   group.member = proxy.name().str();
   group.discovery = joined.discovery;
@@ -97,7 +114,8 @@ Result<Group> Group::from(const Proxy& proxy, FromProxyOptions options) {
   group.join_timeout = options.join_timeout;
   group.plane = options.plane;
   group.interrupted = joined.interrupted;
-  return join(std::move(group));
+  if (options.size != 0) check_options(group);
+  return join(std::move(group), wanted);
 }
 
 Result<Group> Group::from_environment(GroupOptions options) {

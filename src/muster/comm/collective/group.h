@@ -20,6 +20,10 @@
 
 namespace muster::comm {
 
+namespace collective {
+struct FormationOptions;
+}
+
 class Proxy;
 struct Shrunk;
 
@@ -219,6 +223,7 @@ class Group {
  private:
   class Impl;
   friend class GroupMaker;
+  static Result<Group> join(GroupOptions options, const collective::FormationOptions& wanted);
   explicit Group(std::shared_ptr<Impl> impl);
 
   using Call = collective::Call;

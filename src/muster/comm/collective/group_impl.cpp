@@ -260,6 +260,18 @@ void Group::Impl::on_departure(const std::string& member, std::optional<std::int
   return has_left ? leave(rank) : lose(rank, pid.has_value());
 }
 
+std::optional<Error> Group::Impl::turn_away(const std::string& from, int size,
+                                            Duration waited) const {
+  if (!identity_.whole_crew || closed_ || size > size_) return std::nullopt;
+  // It may come in the place of one that is lost, which is not known at once.
+  constexpr Duration kNoticed = std::chrono::milliseconds(300);
+  const bool whole = !error_ && ballot_.lost().empty() && gone_.empty();
+  const Duration until_known = identity_.roster.on_one_host() ? kNoticed : crew_->options().lease;
+  if (!whole || waited < until_known || identity_.roster.rank_of(from) >= 0) return std::nullopt;
+  return Error(make_error_code(Errc::group_full),
+               fmt::format("group '{}' has its {} ranks already", identity_.name, size_));
+}
+
 bool Group::Impl::progress() {
   see_end_in_memory();
   return network_ && network_->progress();

@@ -72,6 +72,8 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
   void on_data(const std::string& from, const Message& message) override;
   void on_exit(const std::string& member, std::int64_t pid) override;
   void on_departure(const std::string& member, std::optional<std::int64_t> pid) override;
+  [[nodiscard]] std::optional<Error> turn_away(const std::string& from, int size,
+                                               Duration waited) const override;
   bool progress() override;
 
  private:

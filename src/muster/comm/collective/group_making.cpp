@@ -158,16 +158,20 @@ Result<void> Group::Impl::map_segment(FileDescriptor fd, TimePoint deadline) {
   if (at_step) at_step();
   auto segment = collective::shared::Segment::map(std::move(fd), identity_.rank, size_);
   if (!segment) return fail(segment.error());
-  // Nobody is told when these come true.
-  constexpr Duration kMoment = std::chrono::milliseconds(1);
+  // Nobody is told when these come true. Many that look often would keep each other from it.
+  Duration moment = std::chrono::milliseconds(1);
+  const auto longer = [](Duration pause) {
+    return std::min<Duration>(pause * 3 / 2, std::chrono::milliseconds(20));
+  };
   using collective::shared::Stage;
   for (auto away = (*segment)->missing(Stage::here); !away.empty();
-       away = (*segment)->missing(Stage::here))
-    if (auto ok = still_whole(away, deadline, kMoment); !ok) return ok;
+       away = (*segment)->missing(Stage::here), moment = longer(moment))
+    if (auto ok = still_whole(away, deadline, moment); !ok) return ok;
   if (at_step) at_step();
   (*segment)->try_reading();
   while (!(*segment)->all_have_tried()) {
-    const auto ok = still_whole((*segment)->missing(Stage::tried), deadline, kMoment);
+    const auto ok = still_whole((*segment)->missing(Stage::tried), deadline, moment);
+    moment = longer(moment);
     // Those that found all of them there may have done their part and left by now.
     if (!ok && !(*segment)->all_have_tried()) return ok;
   }

@@ -70,7 +70,9 @@ struct FromProxyOptions {
   std::string name = "collective";
   /// Peers of these types are ranks, and so is the proxy itself; all types when empty.
   std::vector<std::string> types;
-  /// How many ranks there will be; the peers that are there now and the proxy itself when 0.
+  /// How many ranks there will be. When 0, those that come until each has the peers that its proxy
+  /// waits for: a learner that waits for two actors, and actors that wait for a learner, are three.
+  /// Needed where more than that come, or a proxy waits for none.
   int size = 0;
   std::optional<int> rank;
   Duration join_timeout = std::chrono::seconds(100);

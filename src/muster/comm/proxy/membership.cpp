@@ -337,6 +337,13 @@ std::map<Name, std::vector<Name>> Membership::peers() const {
   return result;
 }
 
+std::vector<Name> Membership::silent() const {
+  std::vector<Name> names;
+  for (const auto& [id, peer] : peers_)
+    if (peer->state == State::silent && peer->answered) names.push_back(peer->member->name);
+  return names;
+}
+
 Name Membership::type_of(std::string_view name) const {
   const Member* const member = look_up(name);
   return member == nullptr ? Name() : member->type;

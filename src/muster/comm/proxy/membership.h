@@ -121,6 +121,8 @@ class Membership {
   [[nodiscard]] bool drained() const;
 
   [[nodiscard]] std::map<Name, std::vector<Name>> peers() const;
+  /// Those that have answered and are silent now.
+  [[nodiscard]] std::vector<Name> silent() const;
   [[nodiscard]] Name type_of(std::string_view name) const;
   /// The life of a peer that is there or silent; 0 for none.
   [[nodiscard]] InstanceId instance_of(std::string_view name) const;

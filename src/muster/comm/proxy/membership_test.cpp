@@ -64,6 +64,7 @@ TEST_F(MembershipTest, APeerThatIsNotListedFallsSilentAndComesBackAsItWas) {
   wait(seconds(1));
   EXPECT_EQ(members.count("actor"), 0u);
   EXPECT_THAT(events, ElementsAre("a is lost"));
+  EXPECT_THAT(members.silent(), ElementsAre(Name("a")));
   EXPECT_THAT(Membership::absence_of(*members.find("a")), HasSubstr("silent and may come back"));
   members.update({entry("a", 10)});
   EXPECT_EQ(members.count("actor"), 1u);

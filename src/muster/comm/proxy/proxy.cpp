@@ -84,6 +84,11 @@ std::map<Name, std::vector<Name>> Proxy::peers() const {
   return impl_->locked([](const Router& router) { return router.peers(); });
 }
 
+std::vector<Name> Proxy::silent_peers() const {
+  if (!usable()) return {};
+  return impl_->locked([](const Router& router) { return router.silent_peers(); });
+}
+
 std::uint64_t Proxy::peers_version() const {
   if (!usable()) return 0;
   return impl_->locked([](const Router& router) { return router.membership_version(); });
@@ -172,6 +177,10 @@ Result<WritableBuffer> Proxy::allocate(std::size_t bytes) {
 ProxyCounters Proxy::counters() const {
   if (!usable()) return {};
   return impl_->locked([](const Router& router) { return router.counters(); });
+}
+
+void Proxy::set_lease(Duration lease) {
+  if (usable()) impl_->set_lease(std::min<Duration>(lease, kLongestLease));
 }
 
 void Proxy::close() {

@@ -58,6 +58,8 @@ class Proxy {
   [[nodiscard]] const Name& name() const;
   /// The peers that are there now, by type, sorted by name.
   [[nodiscard]] std::map<Name, std::vector<Name>> peers() const;
+  /// Those that are silent: they may come back as they were.
+  [[nodiscard]] std::vector<Name> silent_peers() const;
   /// Changes whenever a peer comes or goes.
   [[nodiscard]] std::uint64_t peers_version() const;
   /// The type of a peer that is or was there; empty for a stranger.
@@ -104,6 +106,9 @@ class Proxy {
   [[nodiscard]] Result<WritableBuffer> allocate(std::size_t bytes);
 
   [[nodiscard]] ProxyCounters counters() const;
+
+  /// For how long the others wait from now on until this one is heard of again in the store.
+  void set_lease(Duration lease);
 
   /// Leaves the group: tells the peers, waits up to the linger time for what was sent, frees
   /// everything. Calls that wait in other threads end with `Errc::closed`. Idempotent.

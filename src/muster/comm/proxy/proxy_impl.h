@@ -59,6 +59,7 @@ class Proxy::Impl {
     const std::lock_guard lock(mutex_);
     return look(*router_);
   }
+  void set_lease(Duration lease) { registrar_->set_lease(lease); }
 
   const Entry& self() const { return self_; }
   const ProxyOptions& options() const { return options_; }

@@ -46,7 +46,7 @@ Result<void> Registrar::start(TimePoint deadline, const std::function<bool()>& i
     registered_ = true;
   }
   reachable_ = true;
-  renew_at_ = clock_.now() + lease_ / kRenewalsPerLease;
+  renew_at_ = clock_.now() + lease_.load() / kRenewalsPerLease;
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   return {};
 }
@@ -89,11 +89,21 @@ void Registrar::verify() {
   if (done && !*done && done->error().is(Errc::refused)) listener_.on_expelled(done->error());
 }
 
+void Registrar::set_lease(Duration lease) {
+  if (lease_.exchange(lease) == lease) return;
+  renew_now_ = true;
+  // Who holds the lock asks the store, and looks afterwards whether there is more to do.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock && registered_) store_->interrupt();
+}
+
 void Registrar::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const TimePoint now = clock_.now();
-    if (now >= renew_at_ && !renew(now)) return;
+    const bool due = renew_now_.exchange(false) || now >= renew_at_;
+    if (due && !renew(now)) return;
     if (stop.stop_requested() || !look() || stop.stop_requested()) return;
+    if (renew_now_) continue;
     const auto waited = store_->wait_for_change(group_, renew_at_);
     // A store that does not answer must not make this loop spin.
     if (!waited && !stop.stop_requested()) std::this_thread::sleep_for(kFirstRetry);
@@ -104,7 +114,7 @@ bool Registrar::renew(TimePoint now) {
   const auto done = put();
   if (!done) return false;
   if (*done) {
-    renew_at_ = now + lease_ / kRenewalsPerLease;
+    renew_at_ = now + lease_.load() / kRenewalsPerLease;
     if (!std::exchange(reachable_, true))
       log(LogLevel::warning, "comm", "{} answers again", store_->description());
     return true;
@@ -116,7 +126,8 @@ bool Registrar::renew(TimePoint now) {
   }
   if (std::exchange(reachable_, false))
     log(LogLevel::warning, "comm", "renewing the lease: {}", error.message());
-  renew_at_ = now + std::min<Duration>(lease_ / kRenewalsPerLease, std::chrono::milliseconds(200));
+  renew_at_ =
+      now + std::min<Duration>(lease_.load() / kRenewalsPerLease, std::chrono::milliseconds(200));
   return true;
 }
 
@@ -128,10 +139,15 @@ bool Registrar::look() {
   });
   if (replaced && !renew(clock_.now())) return false;
   // The lease of a process that was killed may have long to run; on this host one can know better.
+  // Who was listed once is watched, and asking for every one each time would take long.
+  std::unordered_set<InstanceId> ran;
   std::erase_if(*entries, [&](const Entry& entry) {
-    return entry.host == self_.host && entry.pid_namespace == self_.pid_namespace &&
-           !process_runs(entry.pid, entry.pid_start);
+    const bool runs = entry.host != self_.host || entry.pid_namespace != self_.pid_namespace ||
+                      ran_.contains(entry.instance) || process_runs(entry.pid, entry.pid_start);
+    if (runs) ran.insert(entry.instance);
+    return !runs;
   });
+  ran_ = std::move(ran);
   listener_.on_list(*entries);
   return true;
 }

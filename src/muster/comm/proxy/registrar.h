@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -7,6 +8,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "muster/base/clock.h"
@@ -40,6 +42,8 @@ class Registrar {
   /// Asks the store now whether the name is still ours, from any thread. Reports to
   /// `Listener::on_expelled` before it returns.
   void verify();
+  /// From now on the entry lives so long without being renewed; renews it soon. From any thread.
+  void set_lease(Duration lease);
 
  private:
   void run(const std::stop_token& stop);
@@ -53,13 +57,15 @@ class Registrar {
   std::shared_ptr<Store> store_;  // changed by `stop` only
   std::string group_;
   const Entry& self_;  // the proxy's, which outlives this
-  Duration lease_;
+  std::atomic<Duration> lease_;
+  std::atomic<bool> renew_now_ = false;
   Listener listener_;
   SteadyClock clock_;
   TimePoint renew_at_;
-  bool reachable_ = true;          // at the last renewal
-  bool registered_ = false;        // guarded by mutex_
-  std::optional<Error> expelled_;  // guarded by mutex_
+  std::unordered_set<InstanceId> ran_;  // of the last list; only by the thread
+  bool reachable_ = true;               // at the last renewal
+  bool registered_ = false;             // guarded by mutex_
+  std::optional<Error> expelled_;       // guarded by mutex_
   std::jthread thread_;
 };
 

@@ -18,11 +18,12 @@ class ShakyStore final : public Store {
   std::atomic<int> failing_puts = 0;
   std::atomic<int> puts = 0;
   std::atomic<int> removals = 0;
+  std::atomic<Duration> last_lease{};
   std::vector<TimePoint> deadlines;
 
   [[nodiscard]] std::string description() const override { return "shaky"; }
-  Result<void> put(const std::string& /*group*/, const Entry& /*entry*/,
-                   Duration /*lease*/) override {
+  Result<void> put(const std::string& /*group*/, const Entry& /*entry*/, Duration lease) override {
+    last_lease = lease;
     const bool fails = failing_puts > 0;
     if (fails) --failing_puts;
     ++puts;
@@ -71,6 +72,16 @@ TEST_F(RegistrarTest, TakesItsEntryAwayThoughTheStoreWasAwayAtFirst) {
   EXPECT_LT(store->deadlines.front(), TimePoint::max())
       << "nobody waits long for one that ends too";
   EXPECT_EQ(store->deadlines.back(), TimePoint::max()) << "others may use it";
+}
+
+TEST_F(RegistrarTest, RenewsSoonWhenItsLeaseIsChanged) {
+  Registrar mine = registrar(24h);
+  ASSERT_TRUE(mine.start(SteadyClock().now() + 20s));
+  ASSERT_EQ(store->puts, 1);
+  mine.set_lease(12h);
+  store->puts.wait(1);
+  EXPECT_EQ(store->last_lease.load(), 12h);
+  mine.stop();
 }
 
 TEST_F(RegistrarTest, LeavesWithoutAskingAStoreThatIsAway) {

@@ -53,6 +53,7 @@ class Router final : public PlacingSink, private Membership::Listener {
   [[nodiscard]] bool is_gone(PeerId peer) const { return members_.find(peer) == nullptr; }
   [[nodiscard]] std::size_t remembered() const { return members_.remembered(); }
   [[nodiscard]] std::map<Name, std::vector<Name>> peers() const { return members_.peers(); }
+  [[nodiscard]] std::vector<Name> silent_peers() const { return members_.silent(); }
   [[nodiscard]] Name type_of(std::string_view name) const { return members_.type_of(name); }
   [[nodiscard]] InstanceId instance_of(std::string_view name) const {
     return members_.instance_of(name);

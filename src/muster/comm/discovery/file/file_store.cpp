@@ -31,6 +31,12 @@ using std::chrono::milliseconds;
 constexpr Duration kLookWithoutWatch = milliseconds(200);
 constexpr Duration kLookWithWatch = milliseconds(1000);
 
+// Where many come at once, every one of them would look at all others whenever one more is there.
+// So a look is followed by a rest so many times as long, in which whatever else comes is waited
+// for.
+constexpr int kRestAfterLook = 16;
+constexpr Duration kLongestRest = milliseconds(250);
+
 TimePoint now() { return SteadyClock().now(); }
 
 /// A file of ours, and what is in it.
@@ -95,6 +101,12 @@ class FileStore final : public Store {
   [[nodiscard]] Result<void> make_way(const Key& key, OwnFile& own);
   [[nodiscard]] bool was_listed(const std::string& group, const std::vector<Entry>& entries);
   void sleep(bool watched, TimePoint until) const;
+  /// All that live, and how long the look took.
+  struct Look {
+    std::vector<LiveFile> files;
+    Duration took;
+  };
+  [[nodiscard]] Result<Look> look(const std::string& group);
 
   const std::filesystem::path root_;
   const Interrupt interrupt_;
@@ -104,6 +116,8 @@ class FileStore final : public Store {
   bool swept_ = false;
   std::map<Key, OwnFile> own_;
   std::map<std::string, std::vector<Entry>> listed_;  // what `list` returned last
+  std::mutex looking_;
+  std::map<std::string, file::KnownFiles> known_;  // by group; guarded by `looking_`
 };
 
 Result<void> FileStore::put(const std::string& group, const Entry& entry, Duration lease) {
@@ -194,11 +208,19 @@ Result<void> FileStore::remove(const std::string& group, const Name& name, Insta
   return {};
 }
 
+Result<FileStore::Look> FileStore::look(const std::string& group) {
+  const std::lock_guard lock(looking_);
+  const TimePoint start = now();
+  auto files = folder(group).scan(known_[group]);
+  if (!files) return fail(files.error());
+  return Look{*std::move(files), now() - start};
+}
+
 Result<std::vector<Entry>> FileStore::list(const std::string& group) {
   if (inherited()) return forked();
-  auto files = folder(group).scan();
-  if (!files) return fail(files.error());
-  auto entries = newest(*std::move(files));
+  auto looked = look(group);
+  if (!looked) return fail(looked.error());
+  auto entries = newest(std::move(looked->files));
   const std::lock_guard lock(mutex_);
   listed_[group] = entries;
   return entries;
@@ -211,17 +233,18 @@ Result<void> FileStore::wait_for_change(const std::string& group, TimePoint dead
     watch_.drain();
     // First watch, then look: what happens after the look ends the sleep.
     const bool watched = watch_.add(root_, folder.path());
-    auto files = folder.scan();
+    auto looked = look(group);
     TimePoint wake = std::min(deadline, now() + (watched ? kLookWithWatch : kLookWithoutWatch));
-    if (!files) {
+    if (!looked) {
       sleep(false, wake);
-      return fail(files.error());
+      return fail(looked.error());
     }
-    for (const auto& file : *files) {
+    for (const auto& file : looked->files) {
       if (file.until > now()) wake = std::min(wake, file.until);
     }
-    if (!was_listed(group, newest(*std::move(files))) || now() >= deadline) return {};
+    if (!was_listed(group, newest(std::move(looked->files))) || now() >= deadline) return {};
     sleep(watched, wake);
+    sleep(false, std::min(deadline, now() + std::min(kRestAfterLook * looked->took, kLongestRest)));
   }
   return {};
 }

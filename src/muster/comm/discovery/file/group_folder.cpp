@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -27,6 +28,8 @@ constexpr std::size_t kLongestText = 128 * 1024;
 // Somebody may remove the empty folder, or the file before it is locked, just when we need it; that
 // often in a row means something else.
 constexpr int kAttempts = 100;
+// How long a process that ran is taken to run as long as its file is locked.
+constexpr Duration kRunsFor = std::chrono::milliseconds(900);
 
 struct flock whole_file() {
   struct flock lock{};
@@ -109,13 +112,23 @@ class Keepers {
 enum class Verdict { keep, skip, dead };
 
 // A name that begins with a dot is a file being written.
-Verdict judge(int folder, Keepers& keepers, LiveFile& file) {
+Verdict judge(int folder, Keepers& keepers, LiveFile& file, KnownFiles* known = nullptr) {
   const FileDescriptor fd(::openat(folder, file.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return Verdict::skip;
   if (!is_locked(fd.get())) return Verdict::dead;
   if (file.name.front() == '.') return Verdict::skip;
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return Verdict::skip;
+  file.until = from_timespec(status.st_mtim);
+  const TimePoint now = SteadyClock().now();
+  if (auto* const one = known != nullptr ? known->find(file.name) : nullptr) {
+    if (now - one->ran_at >= kRunsFor) {
+      if (!keepers.run(one->registration)) return Verdict::dead;
+      one->ran_at = now;
+    }
+    file.registration = one->registration;
+    return Verdict::keep;
+  }
   const auto text = read_whole(fd.get(), static_cast<std::size_t>(status.st_size));
   if (!text) return Verdict::skip;
   auto registration = Registration::from_text(*text);
@@ -126,7 +139,7 @@ Verdict judge(int folder, Keepers& keepers, LiveFile& file) {
   }
   if (!keepers.run(*registration)) return Verdict::dead;
   file.registration = *std::move(registration);
-  file.until = from_timespec(status.st_mtim);
+  if (known != nullptr) known->add(file.name, {file.registration, now});
   return Verdict::keep;
 }
 
@@ -170,6 +183,17 @@ void sweep_group(const FileDescriptor& root, const std::string& group) {
 
 }  // namespace
 
+KnownFiles::Known* KnownFiles::find(const std::string& name) {
+  const auto it = files_.find(name);
+  return it == files_.end() ? nullptr : &it->second;
+}
+
+void KnownFiles::keep_only(const std::vector<LiveFile>& files) {
+  std::set<std::string_view> there;
+  for (const LiveFile& file : files) there.insert(file.name);
+  std::erase_if(files_, [&](const auto& item) { return !there.contains(item.first); });
+}
+
 GroupFolder::GroupFolder(std::filesystem::path root, std::string_view group)
     : root_(std::move(root)), path_(root_ / group_folder_name(group)) {}
 
@@ -192,6 +216,16 @@ Result<FileDescriptor> GroupFolder::open(Create create) const {
 }
 
 Result<std::vector<LiveFile>> GroupFolder::scan(std::string_view prefix) const {
+  return scan(prefix, nullptr);
+}
+
+Result<std::vector<LiveFile>> GroupFolder::scan(KnownFiles& known) const {
+  auto files = scan({}, &known);
+  if (files) known.keep_only(*files);
+  return files;
+}
+
+Result<std::vector<LiveFile>> GroupFolder::scan(std::string_view prefix, KnownFiles* known) const {
   const auto folder = open(Create::no);
   if (!folder) return fail(folder.error());
   std::vector<LiveFile> files;
@@ -204,7 +238,7 @@ Result<std::vector<LiveFile>> GroupFolder::scan(std::string_view prefix) const {
   std::vector<std::string> dead;
   for (auto& name : *names) {
     LiveFile file{std::move(name), {}, {}};
-    const Verdict verdict = judge(folder->get(), keepers, file);
+    const Verdict verdict = judge(folder->get(), keepers, file, known);
     if (verdict == Verdict::dead) {
       dead.push_back(std::move(file.name));
     } else if (verdict == Verdict::keep) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "muster/base/clock.h"
@@ -19,6 +21,27 @@ struct LiveFile {
   TimePoint until;  ///< the end of its lease; a paused process lets it pass
 };
 
+/// What is known of files from earlier looks: a name is used for one file only, which never
+/// changes, so it is read once, and whether its process runs is asked now and then. Not
+/// thread-safe.
+class KnownFiles {
+ public:
+  struct Known {
+    Registration registration;
+    TimePoint ran_at;  ///< when its process was last seen to run
+  };
+
+  [[nodiscard]] Known* find(const std::string& name);
+  void add(const std::string& name, Known known) {
+    files_.insert_or_assign(name, std::move(known));
+  }
+  /// Forgets those that are not there any more.
+  void keep_only(const std::vector<LiveFile>& files);
+
+ private:
+  std::map<std::string, Known> files_;
+};
+
 /// The files of one group. Each is locked by who wrote it, is never changed (only its time of
 /// modification, which holds the end of the lease) and has a name that is used once. The folder
 /// appears with the first file and goes with the last.
@@ -30,6 +53,8 @@ class GroupFolder {
 
   /// The live files whose names begin with the prefix. Removes those of the dead on the way.
   [[nodiscard]] Result<std::vector<LiveFile>> scan(std::string_view prefix = {}) const;
+  /// All live files, without reading again what is known.
+  [[nodiscard]] Result<std::vector<LiveFile>> scan(KnownFiles& known) const;
 
   /// Writes a file that appears whole and locked. It lives while the descriptor is open here.
   [[nodiscard]] Result<FileDescriptor> write(const std::string& name, const std::string& text,
@@ -46,6 +71,8 @@ class GroupFolder {
  private:
   enum class Create : bool { no, yes };
   [[nodiscard]] Result<FileDescriptor> open(Create create) const;
+  [[nodiscard]] Result<std::vector<LiveFile>> scan(std::string_view prefix,
+                                                   KnownFiles* known) const;
 
   std::filesystem::path root_;
   std::filesystem::path path_;
