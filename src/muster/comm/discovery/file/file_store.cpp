@@ -106,7 +106,7 @@ class FileStore final : public Store {
     std::vector<LiveFile> files;
     Duration took;
   };
-  [[nodiscard]] Result<Look> look(const std::string& group);
+  [[nodiscard]] Result<Look> look(const std::string& group, file::KnownFiles::Ask ask);
 
   const std::filesystem::path root_;
   const Interrupt interrupt_;
@@ -208,17 +208,17 @@ Result<void> FileStore::remove(const std::string& group, const Name& name, Insta
   return {};
 }
 
-Result<FileStore::Look> FileStore::look(const std::string& group) {
+Result<FileStore::Look> FileStore::look(const std::string& group, file::KnownFiles::Ask ask) {
   const std::lock_guard lock(looking_);
   const TimePoint start = now();
-  auto files = folder(group).scan(known_[group]);
+  auto files = folder(group).scan(known_[group], ask);
   if (!files) return fail(files.error());
   return Look{*std::move(files), now() - start};
 }
 
 Result<std::vector<Entry>> FileStore::list(const std::string& group) {
   if (inherited()) return forked();
-  auto looked = look(group);
+  auto looked = look(group, file::KnownFiles::Ask::all);
   if (!looked) return fail(looked.error());
   auto entries = newest(std::move(looked->files));
   const std::lock_guard lock(mutex_);
@@ -233,7 +233,7 @@ Result<void> FileStore::wait_for_change(const std::string& group, TimePoint dead
     watch_.drain();
     // First watch, then look: what happens after the look ends the sleep.
     const bool watched = watch_.add(root_, folder.path());
-    auto looked = look(group);
+    auto looked = look(group, file::KnownFiles::Ask::now_and_then);
     TimePoint wake = std::min(deadline, now() + (watched ? kLookWithWatch : kLookWithoutWatch));
     if (!looked) {
       sleep(false, wake);

@@ -28,7 +28,7 @@ constexpr std::size_t kLongestText = 128 * 1024;
 // Somebody may remove the empty folder, or the file before it is locked, just when we need it; that
 // often in a row means something else.
 constexpr int kAttempts = 100;
-// How long a process that ran is taken to run as long as its file is locked.
+// How long a process that ran is taken to run as long as its file is locked, unless all are asked.
 constexpr Duration kRunsFor = std::chrono::milliseconds(900);
 
 struct flock whole_file() {
@@ -112,7 +112,8 @@ class Keepers {
 enum class Verdict { keep, skip, dead };
 
 // A name that begins with a dot is a file being written.
-Verdict judge(int folder, Keepers& keepers, LiveFile& file, KnownFiles* known = nullptr) {
+Verdict judge(int folder, Keepers& keepers, LiveFile& file, KnownFiles* known = nullptr,
+              KnownFiles::Ask ask = KnownFiles::Ask::all) {
   const FileDescriptor fd(::openat(folder, file.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return Verdict::skip;
   if (!is_locked(fd.get())) return Verdict::dead;
@@ -122,7 +123,7 @@ Verdict judge(int folder, Keepers& keepers, LiveFile& file, KnownFiles* known = 
   file.until = from_timespec(status.st_mtim);
   const TimePoint now = SteadyClock().now();
   if (auto* const one = known != nullptr ? known->find(file.name) : nullptr) {
-    if (now - one->ran_at >= kRunsFor) {
+    if (ask == KnownFiles::Ask::all || now - one->ran_at >= kRunsFor) {
       if (!keepers.run(one->registration)) return Verdict::dead;
       one->ran_at = now;
     }
@@ -216,16 +217,17 @@ Result<FileDescriptor> GroupFolder::open(Create create) const {
 }
 
 Result<std::vector<LiveFile>> GroupFolder::scan(std::string_view prefix) const {
-  return scan(prefix, nullptr);
+  return scan(prefix, nullptr, KnownFiles::Ask::all);
 }
 
-Result<std::vector<LiveFile>> GroupFolder::scan(KnownFiles& known) const {
-  auto files = scan({}, &known);
+Result<std::vector<LiveFile>> GroupFolder::scan(KnownFiles& known, KnownFiles::Ask ask) const {
+  auto files = scan({}, &known, ask);
   if (files) known.keep_only(*files);
   return files;
 }
 
-Result<std::vector<LiveFile>> GroupFolder::scan(std::string_view prefix, KnownFiles* known) const {
+Result<std::vector<LiveFile>> GroupFolder::scan(std::string_view prefix, KnownFiles* known,
+                                                KnownFiles::Ask ask) const {
   const auto folder = open(Create::no);
   if (!folder) return fail(folder.error());
   std::vector<LiveFile> files;
@@ -238,7 +240,7 @@ Result<std::vector<LiveFile>> GroupFolder::scan(std::string_view prefix, KnownFi
   std::vector<std::string> dead;
   for (auto& name : *names) {
     LiveFile file{std::move(name), {}, {}};
-    const Verdict verdict = judge(folder->get(), keepers, file, known);
+    const Verdict verdict = judge(folder->get(), keepers, file, known, ask);
     if (verdict == Verdict::dead) {
       dead.push_back(std::move(file.name));
     } else if (verdict == Verdict::keep) {

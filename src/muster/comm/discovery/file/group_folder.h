@@ -22,10 +22,13 @@ struct LiveFile {
 };
 
 /// What is known of files from earlier looks: a name is used for one file only, which never
-/// changes, so it is read once, and whether its process runs is asked now and then. Not
-/// thread-safe.
+/// changes, so it is read once. Not thread-safe.
 class KnownFiles {
  public:
+  /// Of which of them it is asked whether their processes run: a lock may outlive its owner, in a
+  /// child process.
+  enum class Ask : bool { now_and_then, all };
+
   struct Known {
     Registration registration;
     TimePoint ran_at;  ///< when its process was last seen to run
@@ -54,7 +57,7 @@ class GroupFolder {
   /// The live files whose names begin with the prefix. Removes those of the dead on the way.
   [[nodiscard]] Result<std::vector<LiveFile>> scan(std::string_view prefix = {}) const;
   /// All live files, without reading again what is known.
-  [[nodiscard]] Result<std::vector<LiveFile>> scan(KnownFiles& known) const;
+  [[nodiscard]] Result<std::vector<LiveFile>> scan(KnownFiles& known, KnownFiles::Ask ask) const;
 
   /// Writes a file that appears whole and locked. It lives while the descriptor is open here.
   [[nodiscard]] Result<FileDescriptor> write(const std::string& name, const std::string& text,
@@ -71,8 +74,8 @@ class GroupFolder {
  private:
   enum class Create : bool { no, yes };
   [[nodiscard]] Result<FileDescriptor> open(Create create) const;
-  [[nodiscard]] Result<std::vector<LiveFile>> scan(std::string_view prefix,
-                                                   KnownFiles* known) const;
+  [[nodiscard]] Result<std::vector<LiveFile>> scan(std::string_view prefix, KnownFiles* known,
+                                                   KnownFiles::Ask ask) const;
 
   std::filesystem::path root_;
   std::filesystem::path path_;

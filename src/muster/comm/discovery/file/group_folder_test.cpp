@@ -29,12 +29,12 @@ TEST(GroupFolder, ReadsAFileThatIsKnownOnlyOnce) {
   ASSERT_TRUE(file) << file.error().message();
 
   KnownFiles known;
-  const auto first = folder.scan(known);
+  const auto first = folder.scan(known, KnownFiles::Ask::now_and_then);
   ASSERT_TRUE(first) << first.error().message();
   ASSERT_EQ(first->size(), 1u);
   std::ofstream(folder.path() / name) << "what cannot be read";
   ASSERT_TRUE(folder.scan()->empty());
-  const auto second = folder.scan(known);
+  const auto second = folder.scan(known, KnownFiles::Ask::now_and_then);
   ASSERT_TRUE(second) << second.error().message();
   ASSERT_EQ(second->size(), 1u);
   EXPECT_EQ(second->front().registration.entry, entry);
@@ -50,10 +50,10 @@ TEST(GroupFolder, ForgetsWhatItKnewOfAFileThatIsGone) {
     const auto file = folder.write(name, own_registration(entry, 1).to_text(),
                                    SteadyClock().now() + std::chrono::hours(1));
     ASSERT_TRUE(file) << file.error().message();
-    ASSERT_EQ(folder.scan(known)->size(), 1u);
+    ASSERT_EQ(folder.scan(known, KnownFiles::Ask::now_and_then)->size(), 1u);
     ASSERT_NE(known.find(name), nullptr);
   }
-  EXPECT_TRUE(folder.scan(known)->empty());
+  EXPECT_TRUE(folder.scan(known, KnownFiles::Ask::now_and_then)->empty());
   EXPECT_EQ(known.find(name), nullptr);
 }
 
