@@ -17,7 +17,10 @@ struct InlineBroadcast {
   }
 
   InlineBroadcast(Channel& channel, const Call& call)
-      : task(channel, call), bytes(call.count * task.item), gives(task.rank == call.root) {
+      : task(channel, call),
+        bytes(call.count * task.item),
+        parcel(channel.pack(bytes, task.signature)),
+        gives(task.rank == call.root) {
     if (gives) return;
     needs_from = call.root;
     needs_to = call.root + 1;
@@ -25,12 +28,12 @@ struct InlineBroadcast {
 
   static constexpr bool brief() { return true; }
   void give(std::size_t /*step*/) const {
-    copy_few(task.channel.line(task.first).payload, task.call.input, bytes);
+    copy_few(task.channel.room(parcel), task.call.input, bytes);
   }
   void take(std::size_t /*step*/) const {
     const Call& call = task.call;
     if (!gives) {
-      copy_few(call.output, task.channel.line(call.root, task.first).payload, bytes);
+      copy_few(call.output, task.channel.bytes_of(call.root, parcel), bytes);
     } else if (!call.in_place()) {
       copy_few(call.output, call.input, bytes);
     }
@@ -38,6 +41,7 @@ struct InlineBroadcast {
 
   Task task;
   std::size_t bytes;
+  Parcel parcel;
   static constexpr std::size_t steps = 1;
   bool gives;
   static constexpr bool lends = false;

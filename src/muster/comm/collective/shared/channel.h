@@ -18,6 +18,17 @@
 
 namespace muster::comm::collective::shared {
 
+/// Where a call lies in `ChannelControl::packed`, the same on all ranks.
+struct Parcel {
+  std::size_t at = 0;
+  std::size_t end = 0;  ///< 0: it is not there, but in the line
+  /// Stands before the bytes once they are there: a hash of the call and its position, which bytes
+  /// of earlier calls, that may have lain there, do not equal.
+  std::uint64_t seal = 0;
+
+  [[nodiscard]] bool is_packed() const { return end != 0; }
+};
+
 /// The calls with one tag, as one rank sees them: an endless row of steps, the same for all ranks.
 /// At each step a rank may say something (a line, and up to `kStepBytes` of staging), see what
 /// others say, and say that it has finished. A line is kept for `kRing` steps, staging for as many
@@ -78,7 +89,7 @@ class Channel {
     line.what.store(words[0], std::memory_order_release);
     line.count.store(words[1], std::memory_order_release);
     line.stamp.store(position + 1, std::memory_order_release);
-    fetch_for_writing(this->line(position + 1));
+    fetch_for_writing(this->line(position + 1).stamp);
   }
 
   enum class Look : std::uint8_t { nothing, same, differs };
@@ -99,6 +110,38 @@ class Channel {
   }
   [[nodiscard]] const std::byte* staging(int rank, std::uint64_t position) const {
     return peers_[static_cast<std::size_t>(rank)].staging + position % slots_ * kSlotBytes;
+  }
+
+  /// Where the next call gives its bytes, which fit into a line. In rooted calls nobody waits for
+  /// the others, so one gives while another takes, and what counts is how many lines of cache go
+  /// from core to core: their bytes lie right behind those of the call before. There is room for as
+  /// many as one may be ahead. In other calls a line that two of them share would go twice.
+  [[nodiscard]] Parcel pack(std::size_t bytes, const Signature& signature) const {
+    if (!is_rooted(signature.operation)) return {};
+    const std::size_t room = kSealBytes + (bytes + kSealBytes - 1) / kSealBytes * kSealBytes;
+    const std::size_t at = packed_ + room <= kPackedBytes ? packed_ : 0;
+    return {at, at + room, seal_of(position_, signature)};
+  }
+  /// The call is over.
+  void move_past(const Parcel& parcel) {
+    if (parcel.is_packed()) packed_ = parcel.end;
+  }
+  /// Where this rank puts the bytes, before it says so and seals them.
+  [[nodiscard]] std::byte* room(const Parcel& parcel) const {
+    return parcel.is_packed() ? own_->packed + parcel.at + kSealBytes : line(position_).payload;
+  }
+  [[nodiscard]] const std::byte* bytes_of(int rank, const Parcel& parcel) const {
+    return parcel.is_packed() ? packed(rank, parcel) + kSealBytes : line(rank, position_).payload;
+  }
+  void seal(const Parcel& parcel) const {
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(own_->packed + parcel.at))
+        .store(parcel.seal, std::memory_order_release);
+    fetch_for_writing(own_->packed[parcel.end % kPackedBytes]);
+  }
+  [[nodiscard]] bool is_sealed(int rank, const Parcel& parcel) const {
+    const auto* const seal =
+        reinterpret_cast<const std::atomic<std::uint64_t>*>(packed(rank, parcel));
+    return seal->load(std::memory_order_acquire) == parcel.seal;
   }
 
   /// This rank needs nothing more of the steps before `position`.
@@ -186,16 +229,28 @@ class Channel {
  private:
   /// Others have copies of the line from the last time round: taking it back from them now hides
   /// what the next step would wait for.
-  static void fetch_for_writing([[maybe_unused]] const Line& line) {
+  template <class Place>
+  static void fetch_for_writing([[maybe_unused]] const Place& place) {
 #if defined(__x86_64__)
-    asm volatile("prefetchw %0" : : "m"(line.stamp));
+    asm volatile("prefetchw %0" : : "m"(place));
 #endif
+  }
+
+  [[nodiscard]] const std::byte* packed(int rank, const Parcel& parcel) const {
+    return peers_[static_cast<std::size_t>(rank)].control->packed + parcel.at;
   }
 
   /// By how many steps a rank may be ahead of one that still reads a slot. A call with few slots
   /// may have used this one half a turn ago.
   [[nodiscard]] std::size_t slots_ahead(std::uint64_t position) const {
     return position < few_end_ + kFewSlots ? kFewSlots : slots_;
+  }
+
+  [[nodiscard]] static std::uint64_t seal_of(std::uint64_t position, const Signature& signature) {
+    const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
+    std::uint64_t hash = (words[0] ^ position * 0x9e37'79b9'7f4a'7c15) * 0xd6e8'feb8'6659'fd93;
+    hash = (hash ^ hash >> 32 ^ words[1]) * 0xa076'1d64'78bd'642f;
+    return hash ^ hash >> 29;
   }
 
   /// What a rank lends in a call, as a number that is not used again.
@@ -220,6 +275,7 @@ class Channel {
   std::vector<Peer> peers_;
   std::uint64_t position_ = 0;
   std::uint64_t all_finished_ = 0;
+  std::size_t packed_ = 0;      // where the next parcel goes
   std::uint64_t few_end_ = 0;   // of the last call with few slots
   std::size_t slots_ = kSlots;  // of the call that is under way
   std::uint32_t takes_in_a_row_ = 0;

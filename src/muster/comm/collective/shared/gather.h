@@ -21,6 +21,7 @@ struct InlineGather {
   InlineGather(Channel& channel, const Call& call)
       : task(channel, call),
         block(call.count * task.item),
+        parcel(channel.pack(block, task.signature)),
         takes(call.operation == collective::Operation::allgather || task.rank == call.root),
         gives(call.operation == collective::Operation::allgather || task.rank != call.root),
         needs_to(takes ? task.ranks : 0) {}
@@ -32,8 +33,7 @@ struct InlineGather {
   void give(std::size_t /*step*/) const {
     // In place, the own block lies among the others where it belongs.
     const bool in_place = takes && task.call.in_place();
-    copy_few(task.channel.line(task.first).payload,
-             in_place ? place_of(task.rank) : task.call.input, block);
+    copy_few(task.channel.room(parcel), in_place ? place_of(task.rank) : task.call.input, block);
   }
   void begin() const {
     if (takes && !task.call.in_place()) copy_few(place_of(task.rank), task.call.input, block);
@@ -41,12 +41,12 @@ struct InlineGather {
   void take(std::size_t /*step*/) const {
     if (!takes) return;
     for (int rank = 0; rank < task.ranks; ++rank)
-      if (rank != task.rank)
-        copy_few(place_of(rank), task.channel.line(rank, task.first).payload, block);
+      if (rank != task.rank) copy_few(place_of(rank), task.channel.bytes_of(rank, parcel), block);
   }
 
   Task task;
   std::size_t block;
+  Parcel parcel;
   static constexpr std::size_t steps = 1;
   bool takes;
   bool gives;

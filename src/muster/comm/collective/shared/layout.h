@@ -10,7 +10,7 @@ namespace muster::comm::collective::shared {
 
 // What lies in the memory that the ranks of one host share. See docs/internals/collectives.md.
 
-inline constexpr std::uint64_t kMagic = 0x3547'5250'5453'554d;  // "MUSTPRG5"
+inline constexpr std::uint64_t kMagic = 0x3647'5250'5453'554d;  // "MUSTPRG6"
 
 /// Tags that have a channel of their own in the segment; calls with further tags go by messages.
 inline constexpr std::size_t kChannels = 16;
@@ -53,6 +53,12 @@ struct alignas(128) Line {
 };
 static_assert(sizeof(Line) == 384);
 
+/// What rooted calls that fit into a line give, one right after the other: a seal of 8 bytes, which
+/// is written last, and the bytes. Room for a ring of the largest, and for what is left free where
+/// the next one does not fit in before the end.
+inline constexpr std::size_t kSealBytes = sizeof(std::uint64_t);
+inline constexpr std::size_t kPackedBytes = (kRing + 1) * (kSealBytes + kInlineBytes);
+
 struct alignas(64) Done {
   std::atomic<std::uint64_t> steps;  ///< positions that the rank has finished with
 };
@@ -75,6 +81,7 @@ struct ChannelControl {
   Done done;
   Wishes wishes;
   Declined declined;
+  alignas(64) std::byte packed[kPackedBytes];
 };
 
 /// Longer words are cut off.

@@ -37,10 +37,14 @@ auto choose_operation(Channel& channel, const Call& call, Use use) {
         return use.template operator()<Stepped<InlineBroadcast>>(channel, call);
       return use.template operator()<Stepped<Broadcast>>(channel, call);
     case Operation::reduce:
+      if (InlineReduce::fits(call))
+        return use.template operator()<Stepped<InlineReduce>>(channel, call);
       if (Loan::is_worth_it(bytes, ranks))
         return use.template operator()<Stepped<LentReduce>>(channel, call);
       return use.template operator()<Stepped<Reduce>>(channel, call);
     case Operation::allreduce:
+      if (InlineReduce::fits(call))
+        return use.template operator()<Stepped<InlineReduce>>(channel, call);
       if (ranks > 1 && LentAllreduce::takes(call)) {
         const Way way = Pact::way(channel, call, bytes);
         if (way == Way::lend) return use.template operator()<Stepped<LentAllreduce>>(channel, call);

@@ -98,6 +98,7 @@ inline constexpr std::size_t kTellEvery = 4;
 ///   Loan::Block block_of(int rank);  // as a whole: `take` is for what is not lent, either
 ///   std::size_t reads_at();     // the step at which that is read, if not the first
 ///   Pact pact;                  // ranks do the same call in one of two ways
+///   Parcel parcel;              // where it gives, if that fits into a line
 template <class Plan>
 class Stepped final : public Operation {
  public:
@@ -119,7 +120,7 @@ class Stepped final : public Operation {
     const std::uint64_t next = plan_.task.first + taken_;
     if (given_ == taken_) return !channel.has_finished(rank, next);  // for room, or for readers
     return plan_.needs_from <= rank && rank < plan_.needs_to &&
-           channel.look(rank, next, plan_.task.signature) == Channel::Look::nothing;
+           look_at(rank, next) == Channel::Look::nothing;
   }
   [[nodiscard]] bool is_lending() const override { return plan_.lends && given_ > 0 && !over_; }
 
@@ -152,6 +153,7 @@ class Stepped final : public Operation {
     if constexpr (kLoans) plan_.loan.end();
     if constexpr (kPact) plan_.pact.end();
     channel.move_to(first + steps);
+    if constexpr (kParcel) channel.move_past(plan_.parcel);
     channel.remember(plan_.task.signature);
     channel.note_call(plan_.gives);
     return Progress::over;
@@ -175,6 +177,7 @@ class Stepped final : public Operation {
   /// Whether it may read memory of other processes.
   static constexpr bool kReads = kLoans || requires(Plan& plan) { plan.source(); };
   static constexpr bool kPact = requires(Plan& plan) { plan.pact; };
+  static constexpr bool kParcel = requires(Plan& plan) { plan.parcel; };
 
   /// What is known of memory that could not be read.
   struct Vain {
@@ -250,6 +253,8 @@ class Stepped final : public Operation {
     if (!channel.may_say(position, !brief())) return false;
     if (plan_.gives) give();
     channel.say(position, plan_.task.signature);
+    if constexpr (kParcel)
+      if (plan_.gives && plan_.parcel.is_packed()) channel.seal(plan_.parcel);
     if constexpr (requires { plan_.begin(); })
       if (given_ == 0) plan_.begin();
     news_ = true;
@@ -331,11 +336,20 @@ class Stepped final : public Operation {
     return back;
   }
 
+  Channel::Look look_at(int rank, std::uint64_t position) const {
+    const Channel& channel = plan_.task.channel;
+    // That a rank calls something else is seen in its line, see `compare`.
+    if constexpr (kParcel)
+      if (plan_.parcel.is_packed())
+        return channel.is_sealed(rank, plan_.parcel) ? Channel::Look::same : Channel::Look::nothing;
+    return channel.look(rank, position, plan_.task.signature);
+  }
+
   Progress look(Channel& channel, std::uint64_t position) {
     for (; seen_ < plan_.needs_to; ++seen_) {
       if (seen_ < plan_.needs_from) seen_ = plan_.needs_from;
       if (seen_ == plan_.task.rank || has_lent(seen_)) continue;
-      switch (channel.look(seen_, position, plan_.task.signature)) {
+      switch (look_at(seen_, position)) {
         case Channel::Look::same: continue;
         case Channel::Look::nothing: return Progress::waiting;
         case Channel::Look::differs: other_ = seen_; return Progress::differs;

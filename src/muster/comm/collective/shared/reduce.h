@@ -8,19 +8,59 @@
 
 namespace muster::comm::collective::shared {
 
-/// Reduce, and allreduce in its plain form. Every rank gives its `bytes` in pieces of a step; the
-/// root, or every rank, combines them straight out of what the others gave, in the order of ranks,
-/// so that all compute the same bits. For reduce, ranks other than the root wait for nobody until
-/// they are a ring of steps ahead.
+/// Reduce and allreduce of what fits into a line. Every rank gives its `bytes`; the root, or every
+/// rank, combines them in the order of ranks.
 ///
-/// Steps: 1 for up to 360 bytes, else ⌈bytes / 32 KiB⌉. Bytes: every rank writes `bytes` (nothing,
-/// if they lie in its arena); who takes reads n · bytes and writes `bytes`. With two ranks
-/// allreduce cannot do with less; with many, every rank does all the work, see allreduce.h.
+/// Steps: 1. Bytes: every rank writes `bytes`; who takes reads n · bytes and writes `bytes`.
+struct InlineReduce {
+  static bool fits(const Call& call) {
+    return call.count * item_size(call.element) <= kInlineBytes;
+  }
+
+  InlineReduce(Channel& channel, const Call& call)
+      : task(channel, call),
+        bytes(call.count * task.item),
+        parcel(channel.pack(bytes, task.signature)),
+        takes(call.operation == collective::Operation::allreduce || task.rank == call.root),
+        gives(call.operation == collective::Operation::allreduce || task.rank != call.root),
+        needs_to(takes ? task.ranks : 0) {}
+
+  static constexpr bool brief() { return true; }
+  void give(std::size_t /*step*/) const {
+    copy_few(task.channel.room(parcel), task.call.input, bytes);
+  }
+  void take(std::size_t /*step*/) const {
+    if (!takes || bytes == 0) return;
+    Sources sources(task.ranks);
+    for (int rank = 0; rank < task.ranks; ++rank)
+      sources[rank] = rank == task.rank ? task.call.input : task.channel.bytes_of(rank, parcel);
+    combine(task, task.call.output, sources.all(), bytes, bytes);
+  }
+
+  Task task;
+  std::size_t bytes;
+  Parcel parcel;
+  static constexpr std::size_t steps = 1;
+  bool takes;
+  bool gives;
+  static constexpr bool lends = false;
+  int needs_from = 0;
+  int needs_to;
+};
+
+/// Reduce of more, and allreduce in its plain form. Every rank gives its `bytes` in pieces of a
+/// step; the root, or every rank, combines them straight out of what the others gave, in the order
+/// of ranks, so that all compute the same bits. For reduce, ranks other than the root wait for
+/// nobody until they are a ring of steps ahead.
+///
+/// Steps: ⌈bytes / 32 KiB⌉. Bytes: every rank writes `bytes` (nothing, if they lie in its arena);
+/// who takes reads n · bytes and writes `bytes`. With two ranks allreduce cannot do with less; with
+/// many, every rank does all the work, see allreduce.h.
 struct Reduce {
   Reduce(Channel& channel, const Call& call)
       : task(channel, call),
         bytes(call.count * task.item),
-        steps(std::max<std::size_t>(1, (bytes + kStepBytes - 1) / kStepBytes)),
+        steps((bytes + kStepBytes - 1) / kStepBytes),
         takes(call.operation == collective::Operation::allreduce || task.rank == call.root),
         gives(call.operation == collective::Operation::allreduce || task.rank != call.root),
         needs_to(takes ? task.ranks : 0),
@@ -32,30 +72,23 @@ struct Reduce {
   [[nodiscard]] int only_reader() const {
     return is_rooted(task.call.operation) ? task.call.root : -1;
   }
-  [[nodiscard]] bool brief() const { return bytes <= kInlineBytes; }
   [[nodiscard]] std::size_t piece(std::size_t step) const {
     return std::min(kStepBytes, bytes - step * kStepBytes);
   }
   void give(std::size_t step) const {
-    const std::uint64_t at = task.first + step;
-    if (bytes <= kInlineBytes) {
-      if (bytes > 0) std::memcpy(task.channel.line(at).payload, task.call.input, bytes);
-      return;
-    }
     task.mark(step, direct);
     if (direct == 0)
-      copy_in(task.channel.staging(at), task.call.input + step * kStepBytes, piece(step), bytes,
-              streams);
+      copy_in(task.channel.staging(task.first + step), task.call.input + step * kStepBytes,
+              piece(step), bytes, streams);
   }
   void take(std::size_t step) {
-    if (!takes || bytes == 0) return;
+    if (!takes) return;
     for (int rank = 0; rank < task.ranks; ++rank) sources[rank] = given_by(rank, step);
     combine_given(step);
   }
   [[nodiscard]] const std::byte* given_by(int rank, std::size_t step) const {
     const std::size_t offset = step * kStepBytes;
     if (rank == task.rank) return task.call.input + offset;
-    if (bytes <= kInlineBytes) return task.channel.line(rank, task.first).payload;
     return task.given(rank, step, offset, piece(step));
   }
   void combine_given(std::size_t step) {

@@ -79,7 +79,10 @@ struct InlineScatter {
   }
 
   InlineScatter(Channel& channel, const Call& call)
-      : task(channel, call), block(call.count * task.item), gives(task.rank == call.root) {
+      : task(channel, call),
+        block(call.count * task.item),
+        parcel(channel.pack(static_cast<std::size_t>(task.ranks - 1) * block, task.signature)),
+        gives(task.rank == call.root) {
     if (gives) return;
     needs_from = call.root;
     needs_to = call.root + 1;
@@ -87,7 +90,7 @@ struct InlineScatter {
 
   static constexpr bool brief() { return true; }
   void give(std::size_t /*step*/) const {
-    std::byte* into = task.channel.line(task.first).payload;
+    std::byte* into = task.channel.room(parcel);
     const std::byte* from = task.call.input;
     for (int rank = 0; rank < task.ranks; ++rank, from += block) {
       if (rank == task.rank) continue;
@@ -100,8 +103,7 @@ struct InlineScatter {
     const auto rank = static_cast<std::size_t>(task.rank);
     if (!gives) {
       const std::size_t before = task.rank < call.root ? rank : rank - 1;
-      copy_few(call.output, task.channel.line(call.root, task.first).payload + before * block,
-               block);
+      copy_few(call.output, task.channel.bytes_of(call.root, parcel) + before * block, block);
     } else if (!call.in_place()) {
       copy_few(call.output, call.input + rank * block, block);
     }
@@ -109,6 +111,7 @@ struct InlineScatter {
 
   Task task;
   std::size_t block;
+  Parcel parcel;
   static constexpr std::size_t steps = 1;
   bool gives;
   static constexpr bool lends = false;
