@@ -140,7 +140,25 @@ struct Signature {
 };
 static_assert(sizeof(Signature) == 16);
 
-[[nodiscard]] Signature signature(const Call& call);
+[[nodiscard]] std::uint64_t hash_of(const std::vector<std::size_t>& counts);
+
+[[nodiscard]] inline Signature signature(const Call& call) {
+  Signature result;
+  result.operation = call.operation;
+  if (call.operation == Operation::barrier) return result;
+  result.element = call.element;
+  if (is_reducing(call.operation)) {
+    result.reduction = call.reduction.kind;
+    result.in_order = call.reduction.commutative ? 0 : 1;
+  }
+  if (is_rooted(call.operation)) result.root = static_cast<std::int16_t>(call.root);
+  result.count = call.count;
+  if (call.variable) {
+    result.variable = 1;
+    result.count = all_know_counts(call) ? hash_of(call.counts) : 0;
+  }
+  return result;
+}
 /// What `earlier` is in the call that follows.
 [[nodiscard]] std::uint16_t earlier_after(const Signature& signature);
 /// "allreduce of 1000 float32 by sum", "reduce of 3 int8 by a function in the order of ranks to
