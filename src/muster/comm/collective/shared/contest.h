@@ -71,30 +71,38 @@ class Contest {
   [[nodiscard]] bool tries() const {
     return std::ranges::any_of(kWays, [&](Way way) { return tries(way); });
   }
-  /// For how many calls a way is tried.
-  [[nodiscard]] std::uint32_t trial() const { return (is_brief() ? 9 : 5) * lap_; }
+  /// For how many calls a way is tried: of small blocks longer at the first time, because a
+  /// program's first calls find little at hand.
+  [[nodiscard]] std::uint32_t trial() const { return (is_brief() && !before_ ? 9 : 5) * lap_; }
   /// And for how many at least.
-  [[nodiscard]] std::uint32_t least_trial() const { return 3 * lap_; }
+  [[nodiscard]] std::uint32_t least_trial() const { return (before_ ? 2 : 3) * lap_; }
 
   /// A call was done, perhaps not in the way that is wanted by now.
   void note(Way way, Duration took) {
     if (tries(way)) {
       Side& side = sides_[static_cast<std::size_t>(way)];
+      side.quickest = std::min(side.quickest, took);
       if (++side.calls > lap_) side.meter.note(took, lap_);
+      if (before_ && side.calls == kGlance && kGlance < least_trial())
+        side.hopeless = is_far_behind(side.quickest);
       if (side.calls == least_trial()) side.hopeless = is_far_behind(side.meter.call);
     } else if (!tries() && way == wanted()) {
       watch(took);
     }
   }
 
-  /// For how many times as long as a trial its result is used. A worse way may take eight times as
-  /// long: trying it costs 5 % then.
-  static constexpr std::uint32_t kPeriod = 100;
-  /// The same for the first result: a program's first calls find little at hand.
+  /// For how many times as long as a trial its result is used. Some hosts move the cores of a
+  /// virtual machine every second or so, and what was the best way is half as fast as another then.
+  /// A way that takes not quite twice as long costs 4 % to try.
+  static constexpr std::uint32_t kPeriod = 48;
+  /// The same for the first result.
   static constexpr std::uint32_t kFirstPeriod = 4;
   /// And for how many times at least, even when calls have become slow. Those who wait for late
   /// ranks see them as slow, too: whenever trying again changed nothing, it is twice as many.
   static constexpr std::uint32_t kLeast = 2;
+  /// After so many calls a way that is tried again and far behind is given up, even before caches
+  /// are used to it: where cores share no cache, staging takes four times as long as lending.
+  static constexpr std::uint32_t kGlance = 4;
   /// From so many calls in a lap on there is time for longer trials.
   static constexpr std::uint32_t kBriefLap = 8;
 
@@ -118,7 +126,8 @@ class Contest {
   };
   struct Side {
     std::uint32_t calls = 0;
-    Meter meter;  // of all calls but the first lap
+    Duration quickest = Duration::max();  // of all calls
+    Meter meter;                          // of all but the first lap
     bool hopeless = false;
   };
   [[nodiscard]] const Side& side(Way way) const { return sides_[static_cast<std::size_t>(way)]; }

@@ -90,6 +90,30 @@ TEST(Contest, GivesAWayUpEarlyThatIsFarBehind) {
   EXPECT_EQ(contest.wanted(), Way::lend);
 }
 
+TEST(Contest, GivesAWayUpAtAGlanceWhenItTriesAgain) {
+  constexpr std::uint32_t kManyCalls = 64;
+  Contest contest(Way::lend, kManyCalls);
+  const auto took = [](Way way) { return microseconds(way == Way::lend ? 20 : 50); };
+  play_trials(contest, took);
+  play_until_trials(contest, took);
+  EXPECT_EQ(play_trials(contest, took),
+            (Counts{contest.trial(), Contest::kGlance, Contest::kGlance}));
+  EXPECT_EQ(contest.wanted(), Way::lend);
+}
+
+TEST(Contest, TriesAWayForLongThatIsNotFarBehindAtAGlance) {
+  constexpr std::uint32_t kManyCalls = 64;
+  Contest contest(Way::lend, kManyCalls);
+  play_trials(contest, lending_is_quicker);
+  play_until_trials(contest, lending_is_quicker);
+  std::uint32_t staged = 0;
+  play_trials(contest, [&](Way way) -> Duration {
+    if (way != Way::stage) return lending_is_quicker(way);
+    return microseconds(++staged == Contest::kGlance ? 19 : staged < kManyCalls ? 50 : 5);
+  });
+  EXPECT_EQ(contest.wanted(), Way::stage);
+}
+
 TEST(Contest, DoesNotGiveAWayUpBecauseOfAnInterruption) {
   for (std::uint32_t when = 0; when < kTrial; ++when) {
     Contest contest(Way::lend, kLap);
@@ -118,7 +142,7 @@ TEST(Contest, BeginsAgainWithTheWayThatWasBest) {
   Contest contest = after_the_first(staging_is_quicker);
   EXPECT_EQ(contest.wanted(), Way::stage);
   EXPECT_EQ(play_trials(contest, staging_is_quicker),
-            (Counts{contest.least_trial(), kTrial, kTrial}));
+            (Counts{Contest::kGlance, kTrial, kTrial}));
 }
 
 TEST(Contest, TriesAgainSoonAfterItsFirstResult) {
@@ -174,7 +198,7 @@ TEST(Contest, TriesSeldomWhenCallsBecomeSlowForAnotherReason) {
   play_trials(contest, lending_is_quicker);
   Duration lateness = microseconds(100);
   const auto late = [&](Way way) { return lending_is_quicker(way) + lateness; };
-  for (const std::uint32_t times : {2, 2, 4, 8, 16, 32, 64}) {
+  for (const std::uint32_t times : {2U, 2U, 4U, 8U, 16U, 32U, Contest::kPeriod}) {
     EXPECT_EQ(lent(play_until_trials(contest, late)), times * kTrial);
     play_trials(contest, late);
     lateness *= 2;
