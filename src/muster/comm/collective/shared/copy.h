@@ -79,10 +79,6 @@ inline void copy_few(std::byte* into, const std::byte* from, std::size_t bytes) 
   }
 }
 
-/// The same for a rank's own block, beside which the others are read out of other processes: those
-/// need the cache sooner.
-inline constexpr std::size_t kStreamOwnFrom = std::size_t{4} << 20;
-
 /// From the caller's memory to what others read; `whole` is how much the call copies in all. To
 /// write past the cache pays where the others' cores have another one: a line would be taken from
 /// one to the other twice, when it is read and when it is written again.
@@ -99,11 +95,6 @@ inline void copy_out(std::byte* into, const std::byte* from, std::size_t bytes, 
   if (into == from || bytes == 0) return;
   if (whole >= kStreamFrom) return copy_in_turns<true>(into, from, bytes);
   copy_few(into, from, bytes);
-}
-
-/// A rank's own block; `whole` is how much the call copies in all.
-inline void copy_own(std::byte* into, const std::byte* from, std::size_t bytes, std::size_t whole) {
-  copy_out(into, from, bytes, whole >= kStreamOwnFrom ? kStreamFrom : whole);
 }
 
 }  // namespace muster::comm::collective::shared

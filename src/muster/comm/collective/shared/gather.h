@@ -119,7 +119,7 @@ struct Gather {
   void begin() const {
     const bool along = gives && steps > 1 && !loan.lends();
     if (takes && !along)
-      copy_own(task.call.output + blocks.start(task.rank), input, own, blocks.total());
+      copy_out(task.call.output + blocks.start(task.rank), input, own, blocks.total());
   }
   void take(std::size_t step) const {
     if (!takes) return;
