@@ -42,6 +42,4 @@ inline void wish_for(const SharedPlane& plane, Way way) {
       channel.wishes.way[kind] = static_cast<std::uint8_t>(way) + 1;
 }
 
-inline void wish_for_loans(const SharedPlane& plane) { wish_for(plane, Way::lend); }
-
 }  // namespace muster::comm::collective::shared

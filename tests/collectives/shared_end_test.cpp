@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(SharedEnd, SharedLate,
 
 TEST_P(SharedLate, NobodyTakesWhatWasLentForACallThatWasGivenUp) {
   make(true);
-  wish_for_loans(*second_);
+  wish_for(*second_, Way::lend);
   Bytes input(kBlock);
   come_too_late(GetParam(), input.data(), kBlock, [&] { std::ranges::fill(input, std::byte{77}); });
 }
@@ -73,7 +73,7 @@ TEST_P(SharedLate, NobodyTakesWhatLiesInTheArenaOfWhoGaveUp) {
 // The reader finds nothing where the lender's memory was, and knows why.
 TEST_P(SharedLate, MemoryThatIsGoneWithACallThatWasGivenUpIsNotCalledUnreadable) {
   make(true);
-  wish_for_loans(*second_);
+  wish_for(*second_, Way::lend);
   void* const gone =
       ::mmap(nullptr, kBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(gone, MAP_FAILED);
@@ -96,7 +96,7 @@ TEST_F(SharedEnd, NobodyTakesAnAllreduceThatWasGivenUp) {
   Bytes theirs(kBlock);
   const Call first = call_of(Operation::allreduce, kBlock, input.data(), output.data());
   const Call second = call_of(Operation::allreduce, kBlock, input.data(), theirs.data());
-  wish_for_loans(*first_);
+  wish_for(*first_, Way::lend);
   run_on_both(first, second);  // agrees to lend the next
   const auto giving = first_->start(first, 0);
   const auto taking = second_->start(second, 0);
@@ -227,6 +227,55 @@ TEST_F(SharedEnd, ATimeoutOfASplitAllreduceNamesTheRankThatTakesTheRoom) {
       << given.error().message();
 }
 
+// Whichever of the two is small enough to lie among other calls.
+TEST_F(SharedEnd, ACallOfAnotherSizeIsToldWhereverItsBytesLie) {
+  constexpr std::size_t kSizes[][2] = {{8, 16}, {8, 1000}, {1000, 8}, {360, 361}, {8, kBlock}};
+  for (const auto& [given, taken] : kSizes) {
+    for (const bool started : {false, true}) {
+      const FileDescriptor file = segment_for(2);
+      const auto root = plane_of(file.get(), 0, 2);
+      const auto taker = plane_of(file.get(), 1, 2);
+      Bytes block(kBlock);
+      Bytes got(kBlock);
+      const auto giving =
+          root->start(call_of(Operation::broadcast, given, block.data(), block.data()), 0);
+      ASSERT_TRUE(giving);
+      const Call call = call_of(Operation::broadcast, taken, nullptr, got.data());
+      Result<void> result;
+      if (started) {
+        const auto taking = taker->start(call, 0);
+        ASSERT_TRUE(taking);
+        result = (*taking)->wait(seconds(30));
+      } else {
+        result = taker->run(call, 0, seconds(30));
+      }
+      ASSERT_FALSE(result) << given << " and " << taken;
+      EXPECT_TRUE(result.error().is(Errc::mismatch)) << result.error().message();
+    }
+  }
+}
+
+// Each gave to the other, and took nothing.
+TEST_F(SharedEnd, RanksThatWereBothRootAreToldAtTheNextCall) {
+  for (const Operation next : {Operation::broadcast, Operation::allreduce, Operation::barrier}) {
+    const FileDescriptor file = segment_for(2);
+    const std::shared_ptr<SharedPlane> planes[] = {plane_of(file.get(), 0, 2),
+                                                   plane_of(file.get(), 1, 2)};
+    std::byte items[2] = {};
+    for (const int rank : {0, 1}) {
+      Call call = call_of(Operation::broadcast, 1, &items[rank], &items[rank]);
+      call.root = rank;
+      ASSERT_TRUE(planes[rank]->run(call, 0, seconds(30)));
+    }
+    std::byte more[2] = {};
+    const auto giving = planes[0]->start(call_of(next, 1, &more[0], &more[0]), 0);
+    ASSERT_TRUE(giving);
+    const auto taken = planes[1]->run(call_of(next, 1, &more[1], &more[1]), 0, seconds(30));
+    ASSERT_FALSE(taken) << name(next);
+    EXPECT_TRUE(taken.error().is(Errc::mismatch)) << taken.error().message();
+  }
+}
+
 TEST_F(SharedEnd, ARootFailsWhoseTakerGaveUp) {
   make(false);
   std::byte item{1};
@@ -286,7 +335,7 @@ TEST_F(SharedEnd, MemoryThatCannotBeWrittenEndsTheGroupAndSaysSo) {
 /// What a rank lends to the first one, in a group of three of which the last never calls.
 class SharedGift : public testing::TestWithParam<Operation> {
  protected:
-  SharedGift() { wish_for_loans(*root_); }
+  SharedGift() { wish_for(*root_, Way::lend); }
   [[nodiscard]] std::shared_ptr<SharedPlane> plane(int rank) const {
     return plane_of(file_.get(), rank, 3, true);
   }

@@ -228,6 +228,63 @@ TEST(SharedPlane, GivesTheSameWithFewSlotsAndWithMany) {
   }
 }
 
+// All sizes that fit into a line, the largest often.
+std::size_t bytes_at(std::size_t call) {
+  return call % 3 == 0 ? kInlineBytes - call / 3 % 8 : 1 + call * 37 % kInlineBytes;
+}
+
+Call nth_broadcast(std::size_t at, std::vector<std::byte>& block) {
+  Call call;
+  call.operation = Operation::broadcast;
+  call.element = Element::u8;
+  call.count = bytes_at(at);
+  call.input = call.output = block.data();
+  return call;
+}
+
+// Who gives runs as far ahead as it may, so that what it writes is next to what is being read.
+TEST(SharedPlane, KeepsWhatASlowRankHasNotTaken) {
+  const FileDescriptor fd = segment_for(2);
+  const auto root = plane_of(fd.get(), 0, 2);
+  const auto taker = plane_of(fd.get(), 1, 2);
+  constexpr std::size_t kCalls = 20 * kRing;
+  std::thread giving([&] {
+    std::vector<std::byte> block(kInlineBytes);
+    for (std::size_t i = 0; i < kCalls; ++i) {
+      std::ranges::fill(block, static_cast<std::byte>(i));
+      ASSERT_TRUE(root->run(nth_broadcast(i, block), 0, std::chrono::seconds(60))) << i;
+    }
+  });
+  std::vector<std::byte> block(kInlineBytes);
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    if (i % kRing == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    ASSERT_TRUE(taker->run(nth_broadcast(i, block), 0, std::chrono::seconds(60))) << i;
+    const std::vector<std::byte> expected(bytes_at(i), static_cast<std::byte>(i));
+    ASSERT_TRUE(std::equal(expected.begin(), expected.end(), block.begin())) << i;
+  }
+  giving.join();
+}
+
+// Small rooted calls share lines of cache, and others have lines of their own.
+TEST(SharedPlane, GivesTheSameWhenSmallCallsOfAllKindsFollowEachOther) {
+  const std::uint64_t seed = test_seed();
+  std::mt19937_64 random(seed);
+  for (const int size : {2, 3, 5}) {
+    Ranks ranks(size, false);
+    for (std::uint64_t i = 0; i < 150; ++i) {
+      TestCase test = any_case(random, size);
+      test.counts.clear();
+      test.matrix.clear();
+      test.count = random() % (kInlineBytes / item_size(test.element) + 3);
+      ASSERT_EQ(
+          run(test, seed + i,
+              [&](const std::vector<Call>& calls) { return ranks.run(calls, 0, i % 3 == 0); }),
+          "")
+          << test.text() << ", seed " << seed << ", call " << i;
+    }
+  }
+}
+
 TEST(SharedPlane, GivesWhatAPlainReferenceGivesToProcesses) {
   const std::uint64_t seed = test_seed();
   for (int size = 1; size <= kMostTestedRanks; ++size) {

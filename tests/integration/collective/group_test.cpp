@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <future>
 #include <optional>
+#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include "muster/comm/errc.h"
 #include "muster/comm/proxy/proxy.h"
 #include "tests/integration/collective/ranks.h"
+#include "tests/support/seed.h"
 
 namespace muster::comm {
 namespace {
@@ -185,6 +187,45 @@ TEST_P(GroupOn, BriefAndLongBroadcastsFollowEachOtherFromAnyRoot) {
       require(group.broadcast(values, root));
       ASSERT_EQ(values.front(), i);
       ASSERT_EQ(values.back(), i);
+    }
+  });
+}
+
+TEST_P(GroupOn, SmallRootedCallsOfAnySizeFollowEachOther) {
+  constexpr int kRanks = 3;
+  const std::uint64_t seed = test_seed();
+  as_threads(kRanks, [&](int rank) {
+    Group group = join_or_throw(options(kRanks, rank));
+    std::mt19937_64 random(seed);  // the same on all ranks
+    for (int i = 0; i < 400; ++i) {
+      const std::size_t count = random() % 100;
+      const int root = static_cast<int>(random() % kRanks);
+      const bool takes = rank == root;
+      std::vector<int> one(count, i + rank);
+      std::vector<int> all(kRanks * count, takes ? i : -1);
+      switch (random() % 5) {
+        case 0:
+          std::fill(one.begin(), one.end(), takes ? i : -1);
+          require(group.broadcast(one, root));
+          ASSERT_EQ(one, std::vector(count, i)) << i;
+          break;
+        case 1:
+          require(group.scatter(all, one, root));
+          ASSERT_EQ(one, std::vector(count, i)) << i;
+          break;
+        case 2:
+          require(group.gather(one, all, root));
+          for (std::size_t at = 0; takes && at < all.size(); ++at)
+            ASSERT_EQ(all[at], i + static_cast<int>(at / count)) << i;
+          break;
+        case 3: {
+          std::vector<int> sum(count, -1);
+          require(group.reduce(one, sum, {}, root));
+          ASSERT_EQ(sum, std::vector(count, takes ? 3 * i + 3 : -1)) << i;
+          break;
+        }
+        default: require(group.allreduce(one)); ASSERT_EQ(one, std::vector(count, 3 * i + 3)) << i;
+      }
     }
   });
 }

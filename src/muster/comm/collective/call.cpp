@@ -109,15 +109,20 @@ bool overlaps(const Call& call, const Sizes& items, int rank) {
   return !apart && !own_block_is_in_place(call, rank);
 }
 
+/// So many that no number of ranks makes their bytes too many to count.
+constexpr std::size_t kFewItems = std::size_t{1} << 40;
+
 /// Whether a glance shows that a call is right, as most are: counts alike, a sum if it reduces, and
 /// buffers that are the same or lie apart, however much of them is used.
 bool is_plain(const Call& call, int size) {
   const auto input = reinterpret_cast<std::uintptr_t>(call.input);
   const auto output = reinterpret_cast<std::uintptr_t>(call.output);
-  const std::size_t most = call.count * item_size(call.element) * static_cast<std::size_t>(size);
-  return !call.variable && call.counts.empty() && call.receive_counts.empty() && call.root >= 0 &&
-         call.root < size && call.reduction.kind == ReductionKind::sum && input != 0 &&
-         output != 0 && (input == output || input + most <= output || output + most <= input);
+  const std::size_t item = item_size(call.element) * static_cast<std::size_t>(size);
+  const std::size_t most = call.count * item;
+  return call.count < kFewItems && !call.variable && call.counts.empty() &&
+         call.receive_counts.empty() && call.root >= 0 && call.root < size &&
+         call.reduction.kind == ReductionKind::sum && input != 0 && output != 0 &&
+         (input == output || input + most <= output || output + most <= input);
 }
 
 }  // namespace

@@ -101,6 +101,19 @@ TEST(Call, RefusesBuffersThatOverlap) {
   }
 }
 
+// Whose bytes are more than can be counted.
+TEST(Call, RefusesBuffersThatOverlapWhateverTheCount) {
+  std::array<double, 8> buffer{};
+  for (const int bits : {40, 58, 59, 60}) {
+    Call call = allreduce();
+    call.element = Element::f64;
+    call.count = std::size_t{1} << bits;
+    call.input = reinterpret_cast<const std::byte*>(buffer.data());
+    call.output = reinterpret_cast<std::byte*>(buffer.data() + 4);
+    for (const int size : {2, 4, 512}) expect_wrong(call, 0, size, "input and output overlap");
+  }
+}
+
 TEST(Call, TakesABlockThatLiesAtItsPlace) {
   EXPECT_EQ(overlap(Operation::scatter, 0, 4), "fine");
   EXPECT_EQ(overlap(Operation::gather, 4, 0), "fine");

@@ -18,7 +18,7 @@
 
 namespace muster::comm::collective::shared {
 
-/// Where a call lies in `ChannelControl::packed`, the same on all ranks.
+/// Where a call lies among those that are packed, the same on all ranks.
 struct Parcel {
   std::size_t at = 0;
   std::size_t end = 0;  ///< 0: it is not there, but in the line
@@ -128,15 +128,15 @@ class Channel {
   }
   /// Where this rank puts the bytes, before it says so and seals them.
   [[nodiscard]] std::byte* room(const Parcel& parcel) const {
-    return parcel.is_packed() ? own_->packed + parcel.at + kSealBytes : line(position_).payload;
+    return parcel.is_packed() ? own_packed(parcel.at) + kSealBytes : line(position_).payload;
   }
   [[nodiscard]] const std::byte* bytes_of(int rank, const Parcel& parcel) const {
     return parcel.is_packed() ? packed(rank, parcel) + kSealBytes : line(rank, position_).payload;
   }
   void seal(const Parcel& parcel) const {
-    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(own_->packed + parcel.at))
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(own_packed(parcel.at)))
         .store(parcel.seal, std::memory_order_release);
-    fetch_for_writing(own_->packed[parcel.end % kPackedBytes]);
+    fetch_for_writing(*own_packed(parcel.end));
   }
   [[nodiscard]] bool is_sealed(int rank, const Parcel& parcel) const {
     const auto* const seal =
@@ -236,8 +236,11 @@ class Channel {
 #endif
   }
 
+  [[nodiscard]] std::byte* own_packed(std::size_t at) const {
+    return own_staging_ + kPackedStart + at;
+  }
   [[nodiscard]] const std::byte* packed(int rank, const Parcel& parcel) const {
-    return peers_[static_cast<std::size_t>(rank)].control->packed + parcel.at;
+    return peers_[static_cast<std::size_t>(rank)].staging + kPackedStart + parcel.at;
   }
 
   /// By how many steps a rank may be ahead of one that still reads a slot. A call with few slots

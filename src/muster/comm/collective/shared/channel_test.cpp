@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -76,6 +77,55 @@ TEST_F(ChannelTest, KeepsWhatACallWithFewSlotsStagedUntilAllHaveIt) {
   // From here on nothing of that call is in the way.
   EXPECT_TRUE(writer.may_say(kEnd + kSlots - 1));
   EXPECT_FALSE(writer.may_say(kEnd + kSlots));
+}
+
+Signature rooted_at(std::uint64_t position) {
+  Signature signature = signature_at(position);
+  signature.operation = Operation::gather;
+  return signature;
+}
+
+TEST_F(ChannelTest, PacksSmallRootedCallsSideBySide) {
+  Parcel before = writer.pack(8, rooted_at(0));
+  for (std::uint64_t position = 1; position < 1000; ++position) {
+    writer.move_to(position);
+    writer.move_past(before);
+    const Parcel parcel = writer.pack(position % (kInlineBytes + 1), rooted_at(position));
+    ASSERT_TRUE(parcel.is_packed());
+    ASSERT_LE(parcel.end, kPackedBytes);
+    ASSERT_TRUE(parcel.at == before.end || parcel.at == 0) << position;
+    before = parcel;
+  }
+}
+
+TEST_F(ChannelTest, LeavesCallsInTheirLinesInWhichAllWaitForEachOther) {
+  EXPECT_FALSE(writer.pack(8, signature_at(0)).is_packed());
+}
+
+TEST_F(ChannelTest, KeepsWhatIsPackedForARingOfTheLargest) {
+  std::vector<Parcel> last;
+  for (std::uint64_t position = 0; position < 5 * kRing; ++position) {
+    writer.move_to(position);
+    // Such that they end at many places before the end of the room.
+    const std::size_t bytes = kInlineBytes - 8 * (position / kRing);
+    const Parcel parcel = writer.pack(bytes, rooted_at(position));
+    for (const Parcel& other : last)
+      ASSERT_TRUE(parcel.end <= other.at || other.end <= parcel.at) << position;
+    last.push_back(parcel);
+    if (last.size() == kRing) last.erase(last.begin());
+    writer.move_past(parcel);
+  }
+}
+
+TEST_F(ChannelTest, TakesAParcelForSealedOnlyOnceThatCallIs) {
+  const Parcel first = writer.pack(16, rooted_at(0));
+  ASSERT_EQ(reader.pack(16, rooted_at(0)).seal, first.seal);
+  EXPECT_FALSE(reader.is_sealed(0, first));
+  writer.seal(first);
+  EXPECT_TRUE(reader.is_sealed(0, first));
+  EXPECT_FALSE(reader.is_sealed(0, reader.pack(16, rooted_at(1))));
+  reader.move_to(1);
+  EXPECT_FALSE(reader.is_sealed(0, reader.pack(16, rooted_at(0))));
 }
 
 TEST_F(ChannelTest, FindsNothingOutsideAnArena) {

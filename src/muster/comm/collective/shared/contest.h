@@ -75,7 +75,9 @@ class Contest {
   /// program's first calls find little at hand.
   [[nodiscard]] std::uint32_t trial() const { return (is_brief() && !before_ ? 9 : 5) * lap_; }
   /// And for how many at least.
-  [[nodiscard]] std::uint32_t least_trial() const { return (before_ ? 2 : 3) * lap_; }
+  [[nodiscard]] std::uint32_t least_trial() const {
+    return before_ ? std::max(2 * lap_, 3U) : 3 * lap_;
+  }
 
   /// A call was done, perhaps not in the way that is wanted by now.
   void note(Way way, Duration took) {

@@ -114,6 +114,20 @@ TEST(Contest, TriesAWayForLongThatIsNotFarBehindAtAGlance) {
   EXPECT_EQ(contest.wanted(), Way::stage);
 }
 
+TEST(Contest, DoesNotGiveUpAWayOfTheLargestBlocksBecauseOfOneSlowCall) {
+  for (std::uint32_t when = 0; when < 4; ++when) {
+    Contest contest(Way::lend, 1);
+    play_trials(contest, lending_is_quicker);
+    play_until_trials(contest, lending_is_quicker);
+    std::uint32_t staged = 0;
+    play_trials(contest, [&](Way way) -> Duration {
+      if (way != Way::stage) return lending_is_quicker(way);
+      return microseconds(staged++ == when ? 5000 : 1);
+    });
+    EXPECT_EQ(contest.wanted(), Way::stage) << when;
+  }
+}
+
 TEST(Contest, DoesNotGiveAWayUpBecauseOfAnInterruption) {
   for (std::uint32_t when = 0; when < kTrial; ++when) {
     Contest contest(Way::lend, kLap);
@@ -141,8 +155,7 @@ TEST(Contest, NeverLendsWhereThatIsNotAllowed) {
 TEST(Contest, BeginsAgainWithTheWayThatWasBest) {
   Contest contest = after_the_first(staging_is_quicker);
   EXPECT_EQ(contest.wanted(), Way::stage);
-  EXPECT_EQ(play_trials(contest, staging_is_quicker),
-            (Counts{Contest::kGlance, kTrial, kTrial}));
+  EXPECT_EQ(play_trials(contest, staging_is_quicker), (Counts{Contest::kGlance, kTrial, kTrial}));
 }
 
 TEST(Contest, TriesAgainSoonAfterItsFirstResult) {

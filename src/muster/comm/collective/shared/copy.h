@@ -74,6 +74,10 @@ inline void copy_few(std::byte* into, const std::byte* from, std::size_t bytes) 
     std::memcpy(into, from, 4);
   } else if (bytes == 8) {
     std::memcpy(into, from, 8);
+  } else if (bytes == 32) {
+    std::memcpy(into, from, 32);
+  } else if (bytes == 64) {
+    std::memcpy(into, from, 64);
   } else if (bytes > 0) {
     std::memcpy(into, from, bytes);
   }

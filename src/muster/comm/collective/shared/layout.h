@@ -53,11 +53,14 @@ struct alignas(128) Line {
 };
 static_assert(sizeof(Line) == 384);
 
-/// What rooted calls that fit into a line give, one right after the other: a seal of 8 bytes, which
-/// is written last, and the bytes. Room for a ring of the largest, and for what is left free where
-/// the next one does not fit in before the end.
+/// What rooted calls that fit into a line give, behind the slots of staging and one right after the
+/// other: a seal of 8 bytes, which is written last, and the bytes. Room for a ring of the largest,
+/// and for what is left free where the next one does not fit in before the end.
 inline constexpr std::size_t kSealBytes = sizeof(std::uint64_t);
 inline constexpr std::size_t kPackedBytes = (kRing + 1) * (kSealBytes + kInlineBytes);
+inline constexpr std::size_t kPackedStart = kSlots * kSlotBytes;
+/// All of that. Beyond the end lies one line of cache, which is fetched ahead of time, too.
+inline constexpr std::size_t kStagingBytes = kPackedStart + kPackedBytes + 64;
 
 struct alignas(64) Done {
   std::atomic<std::uint64_t> steps;  ///< positions that the rank has finished with
@@ -81,7 +84,6 @@ struct ChannelControl {
   Done done;
   Wishes wishes;
   Declined declined;
-  alignas(64) std::byte packed[kPackedBytes];
 };
 
 /// Longer words are cut off.

@@ -30,7 +30,7 @@ constexpr std::size_t pages(std::size_t bytes) { return (bytes + kPage - 1) / kP
 
 constexpr std::size_t kHeaderBytes = pages(sizeof(Header));
 constexpr std::size_t kControlBytes = pages(sizeof(RankControl));
-constexpr std::size_t kStagingBytes = pages(kSlots * kSlotBytes);  // of one rank in one channel
+constexpr std::size_t kStagingPages = pages(kStagingBytes);  // of one rank in one channel
 
 std::size_t control_start(int rank) {
   return kHeaderBytes + static_cast<std::size_t>(rank) * kControlBytes;
@@ -38,7 +38,7 @@ std::size_t control_start(int rank) {
 
 std::size_t staging_start(int ranks, int rank, std::size_t channel) {
   return control_start(ranks) +
-         (static_cast<std::size_t>(rank) * kChannels + channel) * kStagingBytes;
+         (static_cast<std::size_t>(rank) * kChannels + channel) * kStagingPages;
 }
 
 std::size_t arena_start(int ranks, int rank, std::size_t arena_bytes) {
@@ -123,7 +123,7 @@ Result<void> Segment::map_all() {
     return ::mprotect(base_ + offset, bytes, PROT_READ | PROT_WRITE) == 0;
   };
   if (!writable(0, kHeaderBytes) || !writable(control_start(rank_), kControlBytes) ||
-      !writable(staging_start(ranks_, rank_, 0), kChannels * kStagingBytes))
+      !writable(staging_start(ranks_, rank_, 0), kChannels * kStagingPages))
     return fail(system_error(errno, "write to shared memory"));
   control(rank_).owner = proof_.memory();
   control(rank_).stage = Stage::here;
@@ -182,7 +182,7 @@ Result<void> Segment::reserve_staging(std::size_t channel) {
   const std::lock_guard lock(mutex_);
   if (reserved_[channel]) return {};
   const std::size_t start = staging_start(ranks_, rank_, channel);
-  if (auto ok = reserve_memory(fd_.get(), start, kStagingBytes); !ok) return ok;
+  if (auto ok = reserve_memory(fd_.get(), start, kStagingPages); !ok) return ok;
   reserved_[channel] = true;
   return {};
 }

@@ -15,7 +15,7 @@ namespace muster::comm::collective::shared {
 
 /// What a plan knows about its call.
 struct Task {
-  Task(Channel& a_channel, const Call& a_call)
+  [[gnu::always_inline]] Task(Channel& a_channel, const Call& a_call)
       : channel(a_channel),
         call(a_call),
         signature(collective::signature(a_call)),
