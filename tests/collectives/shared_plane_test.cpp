@@ -248,7 +248,7 @@ TEST(SharedPlane, KeepsWhatASlowRankHasNotTaken) {
   const auto root = plane_of(fd.get(), 0, 2);
   const auto taker = plane_of(fd.get(), 1, 2);
   constexpr std::size_t kCalls = 20 * kRing;
-  std::thread giving([&] {
+  const std::jthread giving([&] {
     std::vector<std::byte> block(kInlineBytes);
     for (std::size_t i = 0; i < kCalls; ++i) {
       std::ranges::fill(block, static_cast<std::byte>(i));
@@ -262,7 +262,6 @@ TEST(SharedPlane, KeepsWhatASlowRankHasNotTaken) {
     const std::vector<std::byte> expected(bytes_at(i), static_cast<std::byte>(i));
     ASSERT_TRUE(std::equal(expected.begin(), expected.end(), block.begin())) << i;
   }
-  giving.join();
 }
 
 // Small rooted calls share lines of cache, and others have lines of their own.
