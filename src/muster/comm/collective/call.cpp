@@ -109,22 +109,6 @@ bool overlaps(const Call& call, const Sizes& items, int rank) {
   return !apart && !own_block_is_in_place(call, rank);
 }
 
-/// So many that no number of ranks makes their bytes too many to count.
-constexpr std::size_t kFewItems = std::size_t{1} << 40;
-
-/// Whether a glance shows that a call is right, as most are: counts alike, a sum if it reduces, and
-/// buffers that are the same or lie apart, however much of them is used.
-bool is_plain(const Call& call, int size) {
-  const auto input = reinterpret_cast<std::uintptr_t>(call.input);
-  const auto output = reinterpret_cast<std::uintptr_t>(call.output);
-  const std::size_t item = item_size(call.element) * static_cast<std::size_t>(size);
-  const std::size_t most = call.count * item;
-  return call.count < kFewItems && !call.variable && call.counts.empty() &&
-         call.receive_counts.empty() && call.root >= 0 && call.root < size &&
-         call.reduction.kind == ReductionKind::sum && input != 0 && output != 0 &&
-         (input == output || input + most <= output || output + most <= input);
-}
-
 }  // namespace
 
 std::string_view name(Operation operation) {
@@ -187,8 +171,7 @@ bool overlaps(const Call& call, int rank, int size) {
   return overlaps(call, sizes(call, rank, size), rank);
 }
 
-void check(const Call& call, int rank, int size) {
-  if (is_plain(call, size)) return;
+void check_in_full(const Call& call, int rank, int size) {
   if (is_rooted(call.operation) && (call.root < 0 || call.root >= size))
     wrong(call,
           fmt::format("root is {}, and the group has the ranks 0 to {}", call.root, size - 1));
@@ -211,12 +194,6 @@ std::uint64_t hash_of(const std::vector<std::size_t>& counts) {
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
   for (const std::size_t count : counts) hash = (hash ^ count) * 0x100'0000'01b3;
   return hash;
-}
-
-std::uint16_t earlier_after(const Signature& signature) {
-  if (!is_rooted(signature.operation)) return signature.earlier;  // all ranks compare these
-  const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
-  return static_cast<std::uint16_t>((words[0] ^ words[1] << 7) * 0x9e37'79b9'7f4a'7c15 >> 48);
 }
 
 std::string describe(const Signature& signature) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -117,10 +118,25 @@ class Blocks {
 /// Whether input and output share memory in a way in which the call cannot work.
 [[nodiscard]] bool overlaps(const Call& call, int rank, int size);
 
+/// Whether a glance shows that a call is right, as most are: counts alike, a sum if it reduces, and
+/// buffers that are the same or lie apart, however much of them is used.
+[[nodiscard]] inline bool is_plain(const Call& call, int size) {
+  constexpr std::size_t kFewItems = std::size_t{1} << 40;  // their bytes can be counted
+  const auto input = reinterpret_cast<std::uintptr_t>(call.input);
+  const auto output = reinterpret_cast<std::uintptr_t>(call.output);
+  const std::size_t most = call.count * item_size(call.element) * static_cast<std::size_t>(size);
+  return call.count < kFewItems && !call.variable && call.counts.empty() &&
+         call.receive_counts.empty() && call.root >= 0 && call.root < size &&
+         call.reduction.kind == ReductionKind::sum && input != 0 && output != 0 &&
+         (input == output || input + most <= output || output + most <= input);
+}
 /// Throws std::invalid_argument for a call that cannot be right: root outside 0 … size-1, a wrong
 /// number of counts, a buffer that is missing, buffers that overlap, a reduction that its element
 /// does not have.
-void check(const Call& call, int rank, int size);
+void check_in_full(const Call& call, int rank, int size);
+inline void check(const Call& call, int rank, int size) {
+  if (!is_plain(call, size)) check_in_full(call, rank, size);
+}
 
 /// What must agree between the ranks of one call. Travels with its messages, so that a rank that
 /// called something else is found out instead of waited for.
@@ -138,29 +154,44 @@ struct Signature {
   std::uint64_t count = 0;  ///< items of a block; for variable counts a hash of those that all know
   bool operator==(const Signature&) const = default;
 };
-static_assert(sizeof(Signature) == 16);
+/// The same, as it is compared and hashed.
+using SignatureWords = std::array<std::uint64_t, 2>;
+static_assert(sizeof(Signature) == sizeof(SignatureWords));
 
 [[nodiscard]] std::uint64_t hash_of(const std::vector<std::size_t>& counts);
 
-[[nodiscard]] inline Signature signature(const Call& call) {
-  Signature result;
-  result.operation = call.operation;
-  if (call.operation == Operation::barrier) return result;
-  result.element = call.element;
-  if (is_reducing(call.operation)) {
-    result.reduction = call.reduction.kind;
-    result.in_order = call.reduction.commutative ? 0 : 1;
+/// Of a call; `earlier` as there. Every small call makes one, and reads it as words: so it is made
+/// as words, in registers. Byte by byte it would have to be in memory before it could be read.
+[[nodiscard, gnu::always_inline]] inline Signature signature(const Call& call,
+                                                             std::uint16_t earlier = 0) {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t what = static_cast<std::uint64_t>(call.operation);
+  what |= static_cast<std::uint64_t>(earlier) << 48;
+  std::uint64_t count = 0;
+  if (call.operation == Operation::barrier) {
+    what |= static_cast<std::uint64_t>(Signature{}.element) << 8;
+  } else {
+    what |= static_cast<std::uint64_t>(call.element) << 8;
+    if (is_reducing(call.operation)) {
+      what |= static_cast<std::uint64_t>(call.reduction.kind) << 16;
+      what |= static_cast<std::uint64_t>(call.reduction.commutative ? 0 : 1) << 25;
+    }
+    if (is_rooted(call.operation))
+      what |= static_cast<std::uint64_t>(static_cast<std::uint16_t>(call.root)) << 32;
+    count = call.count;
+    if (call.variable) [[unlikely]] {
+      what |= std::uint64_t{1} << 24;
+      count = all_know_counts(call) ? hash_of(call.counts) : 0;
+    }
   }
-  if (is_rooted(call.operation)) result.root = static_cast<std::int16_t>(call.root);
-  result.count = call.count;
-  if (call.variable) {
-    result.variable = 1;
-    result.count = all_know_counts(call) ? hash_of(call.counts) : 0;
-  }
-  return result;
+  return std::bit_cast<Signature>(SignatureWords{what, count});
 }
 /// What `earlier` is in the call that follows.
-[[nodiscard]] std::uint16_t earlier_after(const Signature& signature);
+[[nodiscard]] inline std::uint16_t earlier_after(const Signature& signature) {
+  if (!is_rooted(signature.operation)) return signature.earlier;  // all ranks compare these
+  const auto words = std::bit_cast<SignatureWords>(signature);
+  return static_cast<std::uint16_t>((words[0] ^ words[1] << 7) * 0x9e37'79b9'7f4a'7c15 >> 48);
+}
 /// "allreduce of 1000 float32 by sum", "reduce of 3 int8 by a function in the order of ranks to
 /// rank 0", "broadcast of 8 uint8 from rank 2".
 [[nodiscard]] std::string describe(const Signature& signature);

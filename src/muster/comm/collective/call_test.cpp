@@ -144,6 +144,25 @@ TEST(Signature, DiffersWhenShapesOrOperationsDiffer) {
   EXPECT_EQ(describe(one), "allreduce of 4 float32 by sum");
 }
 
+TEST(Signature, HoldsWhatTheCallSays) {
+  Call call = allreduce();
+  call.operation = Operation::reduce;
+  call.root = 258;
+  call.count = 77;
+  call.reduction = ReductionKind::max;
+  const Signature made = signature(call, 0xabcd);
+  EXPECT_EQ(made.operation, Operation::reduce);
+  EXPECT_EQ(made.element, Element::f32);
+  EXPECT_EQ(made.reduction, ReductionKind::max);
+  EXPECT_EQ(made.variable, 0);
+  EXPECT_EQ(made.in_order, 0);
+  EXPECT_EQ(made.unused, 0);
+  EXPECT_EQ(made.root, 258);
+  EXPECT_EQ(made.earlier, 0xabcd);
+  EXPECT_EQ(made.count, 77U);
+  EXPECT_EQ(signature(Call{}), Signature{});  // a barrier
+}
+
 TEST(Signature, DoesNotCountWhatOnlyTheRootKnows) {
   Call root = allreduce();
   root.operation = Operation::gather;

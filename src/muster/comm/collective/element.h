@@ -33,10 +33,10 @@ inline constexpr std::array kElements = {Element::i8,   Element::u8,  Element::i
                                          Element::bf16, Element::f16, Element::f32, Element::f64,
                                          Element::c64,  Element::c128};
 
+inline constexpr std::array<std::uint8_t, kElements.size()> kItemSizes = {1, 1, 2, 2, 4, 4, 8,
+                                                                          8, 2, 2, 4, 8, 8, 16};
 [[nodiscard]] constexpr std::size_t item_size(Element element) {
-  constexpr std::array<std::uint8_t, kElements.size()> kSizes = {1, 1, 2, 2, 4, 4, 8,
-                                                                 8, 2, 2, 4, 8, 8, 16};
-  return kSizes[static_cast<std::size_t>(element)];
+  return kItemSizes[static_cast<std::size_t>(element)];
 }
 
 /// As NumPy writes it: "int32", "bfloat16", "complex64".

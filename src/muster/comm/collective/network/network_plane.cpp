@@ -24,7 +24,7 @@ constexpr std::size_t kRemembered = 1024;
 TimePoint now() { return std::chrono::steady_clock::now(); }
 
 std::pair<std::uint64_t, std::uint64_t> words(const Signature& signature) {
-  const auto both = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
+  const auto both = std::bit_cast<SignatureWords>(signature);
   return {both[0], both[1]};
 }
 

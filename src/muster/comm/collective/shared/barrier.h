@@ -11,14 +11,13 @@ struct Barrier {
   explicit Barrier(Channel& channel, const Call& call)
       : task(channel, call), needs_to(task.ranks) {}
 
-  void give(std::size_t /*step*/) const {}
-  void take(std::size_t /*step*/) const {}
+  void give() const {}
+  void take() const {}
 
   Task task;
-  std::size_t steps = 1;
-  bool gives = true;
-  bool lends = false;
-  int needs_from = 0;
+  Parcel parcel;  // none
+  static constexpr bool gives = true;
+  static constexpr int needs_from = 0;
   int needs_to;
 };
 

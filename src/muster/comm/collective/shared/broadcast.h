@@ -16,7 +16,7 @@ struct InlineBroadcast {
     return call.count * item_size(call.element) <= kInlineBytes;
   }
 
-  InlineBroadcast(Channel& channel, const Call& call)
+  [[gnu::always_inline]] InlineBroadcast(Channel& channel, const Call& call)
       : task(channel, call),
         bytes(call.count * task.item),
         parcel(channel.pack(bytes, task.signature)),
@@ -26,11 +26,8 @@ struct InlineBroadcast {
     needs_to = call.root + 1;
   }
 
-  static constexpr bool brief() { return true; }
-  void give(std::size_t /*step*/) const {
-    copy_few(task.channel.room(parcel), task.call.input, bytes);
-  }
-  void take(std::size_t /*step*/) const {
+  void give() const { copy_few(task.channel.room(parcel), task.call.input, bytes); }
+  void take() const {
     const Call& call = task.call;
     if (!gives) {
       copy_few(call.output, task.channel.bytes_of(call.root, parcel), bytes);
@@ -42,9 +39,7 @@ struct InlineBroadcast {
   Task task;
   std::size_t bytes;
   Parcel parcel;
-  static constexpr std::size_t steps = 1;
   bool gives;
-  static constexpr bool lends = false;
   int needs_from = 0;
   int needs_to = 0;
 };

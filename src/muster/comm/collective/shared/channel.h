@@ -83,7 +83,7 @@ class Channel {
     if (at_step_ != nullptr) [[unlikely]]
       (*at_step_)();
     Line& line = this->line(position);
-    const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
+    const auto words = std::bit_cast<SignatureWords>(signature);
     // Who sees one of the new words sees that the old stamp is gone, too.
     line.stamp.store(0, std::memory_order_relaxed);
     line.what.store(words[0], std::memory_order_release);
@@ -97,7 +97,7 @@ class Channel {
   [[nodiscard]] Look look(int rank, std::uint64_t position, const Signature& signature) const {
     const Line& line = this->line(rank, position);
     if (line.stamp.load(std::memory_order_acquire) != position + 1) return Look::nothing;
-    const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
+    const auto words = std::bit_cast<SignatureWords>(signature);
     const bool same = line.what.load(std::memory_order_acquire) == words[0] &&
                       line.count.load(std::memory_order_acquire) == words[1];
     if (same) return Look::same;
@@ -250,7 +250,7 @@ class Channel {
   }
 
   [[nodiscard]] static std::uint64_t seal_of(std::uint64_t position, const Signature& signature) {
-    const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(signature);
+    const auto words = std::bit_cast<SignatureWords>(signature);
     std::uint64_t hash = (words[0] ^ position * 0x9e37'79b9'7f4a'7c15) * 0xd6e8'feb8'6659'fd93;
     hash = (hash ^ hash >> 32 ^ words[1]) * 0xa076'1d64'78bd'642f;
     return hash ^ hash >> 29;

@@ -18,7 +18,7 @@ struct InlineGather {
     return !call.variable && call.count * item_size(call.element) <= kInlineBytes;
   }
 
-  InlineGather(Channel& channel, const Call& call)
+  [[gnu::always_inline]] InlineGather(Channel& channel, const Call& call)
       : task(channel, call),
         block(call.count * task.item),
         parcel(channel.pack(block, task.signature)),
@@ -26,11 +26,10 @@ struct InlineGather {
         gives(call.operation == collective::Operation::allgather || task.rank != call.root),
         needs_to(takes ? task.ranks : 0) {}
 
-  static constexpr bool brief() { return true; }
   [[nodiscard]] std::byte* place_of(int rank) const {
     return task.call.output + static_cast<std::size_t>(rank) * block;
   }
-  void give(std::size_t /*step*/) const {
+  void give() const {
     // In place, the own block lies among the others where it belongs.
     const bool in_place = takes && task.call.in_place();
     copy_few(task.channel.room(parcel), in_place ? place_of(task.rank) : task.call.input, block);
@@ -38,7 +37,7 @@ struct InlineGather {
   void begin() const {
     if (takes && !task.call.in_place()) copy_few(place_of(task.rank), task.call.input, block);
   }
-  void take(std::size_t /*step*/) const {
+  void take() const {
     if (!takes) return;
     for (int rank = 0; rank < task.ranks; ++rank)
       if (rank != task.rank) copy_few(place_of(rank), task.channel.bytes_of(rank, parcel), block);
@@ -47,10 +46,8 @@ struct InlineGather {
   Task task;
   std::size_t block;
   Parcel parcel;
-  static constexpr std::size_t steps = 1;
   bool takes;
   bool gives;
-  static constexpr bool lends = false;
   int needs_from = 0;
   int needs_to;
 };

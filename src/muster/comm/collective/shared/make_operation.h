@@ -5,6 +5,7 @@
 #include "muster/comm/collective/shared/all_to_all.h"
 #include "muster/comm/collective/shared/allreduce.h"
 #include "muster/comm/collective/shared/barrier.h"
+#include "muster/comm/collective/shared/brief.h"
 #include "muster/comm/collective/shared/broadcast.h"
 #include "muster/comm/collective/shared/counts.h"
 #include "muster/comm/collective/shared/gather.h"
@@ -31,20 +32,20 @@ auto choose_operation(Channel& channel, const Call& call, Use use) {
   const std::size_t bytes = call.count * item_size(call.element);
   const int ranks = channel.ranks();
   switch (call.operation) {
-    case Operation::barrier: return use.template operator()<Stepped<Barrier>>(channel, call);
+    case Operation::barrier: return use.template operator()<Brief<Barrier>>(channel, call);
     case Operation::broadcast:
       if (InlineBroadcast::takes(call))
-        return use.template operator()<Stepped<InlineBroadcast>>(channel, call);
+        return use.template operator()<Brief<InlineBroadcast>>(channel, call);
       return use.template operator()<Stepped<Broadcast>>(channel, call);
     case Operation::reduce:
       if (InlineReduce::fits(call))
-        return use.template operator()<Stepped<InlineReduce>>(channel, call);
+        return use.template operator()<Brief<InlineReduce>>(channel, call);
       if (Loan::is_worth_it(bytes, ranks))
         return use.template operator()<Stepped<LentReduce>>(channel, call);
       return use.template operator()<Stepped<Reduce>>(channel, call);
     case Operation::allreduce:
       if (InlineReduce::fits(call))
-        return use.template operator()<Stepped<InlineReduce>>(channel, call);
+        return use.template operator()<Brief<InlineReduce>>(channel, call);
       if (ranks > 1 && LentAllreduce::takes(call)) {
         const Way way = Pact::way(channel, call, bytes);
         if (way == Way::lend) return use.template operator()<Stepped<LentAllreduce>>(channel, call);
@@ -56,7 +57,7 @@ auto choose_operation(Channel& channel, const Call& call, Use use) {
       return use.template operator()<Stepped<Reduce>>(channel, call);
     case Operation::allgather:
       if (InlineGather::fits(call))
-        return use.template operator()<Stepped<InlineGather>>(channel, call);
+        return use.template operator()<Brief<InlineGather>>(channel, call);
       return use.template operator()<Stepped<Gather>>(channel, call, BlockMap::of(call, ranks),
                                                       !call.variable);
     case Operation::reduce_scatter:
@@ -68,12 +69,12 @@ auto choose_operation(Channel& channel, const Call& call, Use use) {
     case Operation::gather:
       if (call.variable) return use.template operator()<Variable>(channel, call);
       if (InlineGather::fits(call))
-        return use.template operator()<Stepped<InlineGather>>(channel, call);
+        return use.template operator()<Brief<InlineGather>>(channel, call);
       return use.template operator()<Stepped<Gather>>(channel, call, BlockMap(ranks, bytes), true);
     case Operation::scatter:
       if (call.variable) return use.template operator()<Variable>(channel, call);
       if (InlineScatter::takes(call, ranks))
-        return use.template operator()<Stepped<InlineScatter>>(channel, call);
+        return use.template operator()<Brief<InlineScatter>>(channel, call);
       return use.template operator()<Stepped<Scatter>>(channel, call, BlockMap(ranks, bytes), bytes,
                                                        bytes, true);
     case Operation::all_to_all: break;

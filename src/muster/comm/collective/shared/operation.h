@@ -98,7 +98,6 @@ inline constexpr std::size_t kTellEvery = 4;
 ///   Loan::Block block_of(int rank);  // as a whole: `take` is for what is not lent, either
 ///   std::size_t reads_at();     // the step at which that is read, if not the first
 ///   Pact pact;                  // ranks do the same call in one of two ways
-///   Parcel parcel;              // where it gives, if that fits into a line
 template <class Plan>
 class Stepped final : public Operation {
  public:
@@ -153,7 +152,6 @@ class Stepped final : public Operation {
     if constexpr (kLoans) plan_.loan.end();
     if constexpr (kPact) plan_.pact.end();
     channel.move_to(first + steps);
-    if constexpr (kParcel) channel.move_past(plan_.parcel);
     channel.remember(plan_.task.signature);
     channel.note_call(plan_.gives);
     return Progress::over;
@@ -177,7 +175,6 @@ class Stepped final : public Operation {
   /// Whether it may read memory of other processes.
   static constexpr bool kReads = kLoans || requires(Plan& plan) { plan.source(); };
   static constexpr bool kPact = requires(Plan& plan) { plan.pact; };
-  static constexpr bool kParcel = requires(Plan& plan) { plan.parcel; };
 
   /// What is known of memory that could not be read.
   struct Vain {
@@ -253,8 +250,6 @@ class Stepped final : public Operation {
     if (!channel.may_say(position, !brief())) return false;
     if (plan_.gives) give();
     channel.say(position, plan_.task.signature);
-    if constexpr (kParcel)
-      if (plan_.gives && plan_.parcel.is_packed()) channel.seal(plan_.parcel);
     if constexpr (requires { plan_.begin(); })
       if (given_ == 0) plan_.begin();
     news_ = true;
@@ -337,12 +332,7 @@ class Stepped final : public Operation {
   }
 
   Channel::Look look_at(int rank, std::uint64_t position) const {
-    const Channel& channel = plan_.task.channel;
-    // That a rank calls something else is seen in its line, see `compare`.
-    if constexpr (kParcel)
-      if (plan_.parcel.is_packed())
-        return channel.is_sealed(rank, plan_.parcel) ? Channel::Look::same : Channel::Look::nothing;
-    return channel.look(rank, position, plan_.task.signature);
+    return plan_.task.channel.look(rank, position, plan_.task.signature);
   }
 
   Progress look(Channel& channel, std::uint64_t position) {

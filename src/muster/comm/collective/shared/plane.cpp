@@ -182,6 +182,33 @@ Result<SharedPlane::Lane*> SharedPlane::lane(int tag) {
 
 // ---- Calls
 
+// Used once, where small calls go by.
+[[gnu::always_inline]] inline Result<void> SharedPlane::run_here(Lane& lane, const Call& call,
+                                                                 Timeout timeout) {
+  if (ended_.load(std::memory_order_relaxed) || broken()) return fail(error());
+  // Of what is staged a rank takes long enough for the next step to come meanwhile.
+  const bool streams =
+      lane.channel.streams() && call.count * item_size(call.element) <= kInlineBytes;
+  return with_operation(lane.channel, call, [&](auto& operation) -> Result<void> {
+    // Most calls are over after a few looks: nothing else is done before.
+    const int looks = crowded_.load(std::memory_order_relaxed) ? kCrowdedLooks : kFirstLooks;
+    for (int look = 0; look < looks; ++look) {
+      const Progress progress = carry_on(operation);
+      if (progress == Progress::over) {
+        over(lane);
+        return {};
+      }
+      if (progress != Progress::waiting) break;
+      if (!streams) continue;
+      for (int i = 0; i < kPausesInStream; ++i) pause_cpu();
+      look += kLooksInPauses;
+    }
+    auto result = wait_on(lane, operation, timeout);
+    if (result) over(lane);
+    return result;
+  });
+}
+
 Result<void> SharedPlane::run(const Call& call, int tag, Timeout timeout) {
   Lane* lane = lanes_[0].load(std::memory_order_relaxed);
   if (tag != 0) {
@@ -220,31 +247,6 @@ bool SharedPlane::is_interrupted(const Operation& operation) {
     give_up_for_all(operation.signature());
     throw;
   }
-}
-
-Result<void> SharedPlane::run_here(Lane& lane, const Call& call, Timeout timeout) {
-  if (ended_.load(std::memory_order_relaxed) || broken()) return fail(error());
-  // Of what is staged a rank takes long enough for the next step to come meanwhile.
-  const bool streams =
-      lane.channel.streams() && call.count * item_size(call.element) <= kInlineBytes;
-  return with_operation(lane.channel, call, [&](auto& operation) -> Result<void> {
-    // Most calls are over after a few looks: nothing else is done before.
-    const int looks = crowded_.load(std::memory_order_relaxed) ? kCrowdedLooks : kFirstLooks;
-    for (int look = 0; look < looks; ++look) {
-      const Progress progress = carry_on(operation);
-      if (progress == Progress::over) {
-        over(lane);
-        return {};
-      }
-      if (progress != Progress::waiting) break;
-      if (!streams) continue;
-      for (int i = 0; i < kPausesInStream; ++i) pause_cpu();
-      look += kLooksInPauses;
-    }
-    auto result = wait_on(lane, operation, timeout);
-    if (result) over(lane);
-    return result;
-  });
 }
 
 bool SharedPlane::waits_for_neighbour(const Operation& operation) const {

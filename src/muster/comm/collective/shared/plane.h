@@ -126,11 +126,11 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   Result<void> wait_on(Lane& lane, Operation& operation, Timeout timeout);
   /// Lets the operation go on, and tells the others. One that cannot go on ends the group.
   template <class Carried>
-  Progress carry_on(Carried& operation) {
+  [[gnu::always_inline]] Progress carry_on(Carried& operation) {
     return guard(operation, [&] { return operation.advance(); });
   }
   template <class Carried, class Work>
-  Progress guard(Carried& operation, Work work) {
+  [[gnu::always_inline]] Progress guard(Carried& operation, Work work) {
     if (operation.failed()) [[unlikely]]
       return Progress::failed;
     try {

@@ -78,7 +78,7 @@ Error SharedPlane::differ(const Operation& operation, Lane& lane) {
     const std::lock_guard lock(mutex_);
     if (!broken()) {
       Report& report = segment_->control(segment_->rank()).report;
-      const auto mine = std::bit_cast<std::array<std::uint64_t, 2>>(operation.signature());
+      const auto mine = std::bit_cast<SignatureWords>(operation.signature());
       std::copy(mine.begin(), mine.end(), report.mine);
       std::copy(theirs.begin(), theirs.end(), report.theirs);
       break_for_all({Break::mismatch, operation.other(), segment_->rank()});

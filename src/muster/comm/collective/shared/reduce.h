@@ -17,7 +17,7 @@ struct InlineReduce {
     return call.count * item_size(call.element) <= kInlineBytes;
   }
 
-  InlineReduce(Channel& channel, const Call& call)
+  [[gnu::always_inline]] InlineReduce(Channel& channel, const Call& call)
       : task(channel, call),
         bytes(call.count * task.item),
         parcel(channel.pack(bytes, task.signature)),
@@ -25,25 +25,20 @@ struct InlineReduce {
         gives(call.operation == collective::Operation::allreduce || task.rank != call.root),
         needs_to(takes ? task.ranks : 0) {}
 
-  static constexpr bool brief() { return true; }
-  void give(std::size_t /*step*/) const {
-    copy_few(task.channel.room(parcel), task.call.input, bytes);
-  }
-  void take(std::size_t /*step*/) const {
+  void give() const { copy_few(task.channel.room(parcel), task.call.input, bytes); }
+  void take() const {
     if (!takes || bytes == 0) return;
     Sources sources(task.ranks);
     for (int rank = 0; rank < task.ranks; ++rank)
       sources[rank] = rank == task.rank ? task.call.input : task.channel.bytes_of(rank, parcel);
-    combine(task, task.call.output, sources.all(), bytes, bytes);
+    combine(task, task.call.output, sources.all(), bytes);
   }
 
   Task task;
   std::size_t bytes;
   Parcel parcel;
-  static constexpr std::size_t steps = 1;
   bool takes;
   bool gives;
-  static constexpr bool lends = false;
   int needs_from = 0;
   int needs_to;
 };

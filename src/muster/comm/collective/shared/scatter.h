@@ -78,7 +78,7 @@ struct InlineScatter {
                kInlineBytes;
   }
 
-  InlineScatter(Channel& channel, const Call& call)
+  [[gnu::always_inline]] InlineScatter(Channel& channel, const Call& call)
       : task(channel, call),
         block(call.count * task.item),
         parcel(channel.pack(static_cast<std::size_t>(task.ranks - 1) * block, task.signature)),
@@ -88,8 +88,7 @@ struct InlineScatter {
     needs_to = call.root + 1;
   }
 
-  static constexpr bool brief() { return true; }
-  void give(std::size_t /*step*/) const {
+  void give() const {
     std::byte* into = task.channel.room(parcel);
     const std::byte* from = task.call.input;
     for (int rank = 0; rank < task.ranks; ++rank, from += block) {
@@ -98,7 +97,7 @@ struct InlineScatter {
       into += block;
     }
   }
-  void take(std::size_t /*step*/) const {
+  void take() const {
     const Call& call = task.call;
     const auto rank = static_cast<std::size_t>(task.rank);
     if (!gives) {
@@ -112,9 +111,7 @@ struct InlineScatter {
   Task task;
   std::size_t block;
   Parcel parcel;
-  static constexpr std::size_t steps = 1;
   bool gives;
-  static constexpr bool lends = false;
   int needs_from = 0;
   int needs_to = 0;
 };

@@ -18,12 +18,11 @@ struct Task {
   [[gnu::always_inline]] Task(Channel& a_channel, const Call& a_call)
       : channel(a_channel),
         call(a_call),
-        signature(collective::signature(a_call)),
+        signature(collective::signature(a_call, a_channel.earlier())),
         rank(a_channel.rank()),
         ranks(a_channel.ranks()),
         item(item_size(a_call.element)),
         first(a_channel.position()) {
-    signature.earlier = a_channel.earlier();
     const bool large = !a_call.variable && a_call.count * item >= kFewSlotsFrom;
     a_channel.use_slots(large && !is_rooted(a_call.operation) ? kFewSlots : kSlots);
   }
