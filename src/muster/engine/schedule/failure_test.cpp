@@ -127,6 +127,23 @@ TEST(Failure, PausesBeforeItTriesAgainAndLongerEachTime) {
   EXPECT_EQ(rig.all<GraphEnded>()[0].outcome, GraphOutcome::finished);
 }
 
+TEST(Failure, CountsOnlyFailuresSinceItLastSucceeded) {
+  const ScheduleOptions options;
+  Rig rig(options);
+  rig.join(0);
+  rig.submit({source()}, {0});
+  for (std::uint32_t i = 0; i <= options.most_failures; ++i) {
+    rig.fail(rig.runs()[0], TaskFault::retryable);
+    ASSERT_THAT(rig.all<GraphEnded>(), SizeIs(0));
+    rig.now += options.retry_pause;
+    rig.feed(TimePassed{});
+    ASSERT_THAT(rig.runs(), SizeIs(1)) << "it waits longer for what failed before it was done";
+    rig.finish(rig.runs()[0]);
+    rig.feed(ChunksLost{WorkerId(0), {{SessionId(0), 0}}});
+    ASSERT_THAT(rig.runs(), SizeIs(1));
+  }
+}
+
 TEST(Failure, ATaskThatRestsWaitsForItsInputsToo) {
   Rig rig;
   rig.join(0);

@@ -183,6 +183,7 @@ void Scheduler::complete(SessionState& s, std::uint32_t task, std::uint32_t work
   if (t.phase == TaskPhase::ready) unready(t);
   cancel_attempts(s, task);
   t.phase = TaskPhase::done;
+  t.failures = t.misses = 0;  // if it is made again, it is tried as often again
   GraphState& graph = s.graphs.at(t.graph);
   ++graph.done;
   graph.told = false;
