@@ -27,6 +27,8 @@ constexpr std::int64_t kStep = 10 * kMillisecond;
 // Faults end, so that graphs may; whoever waits until kEnd waits for ever.
 constexpr std::int64_t kPeace = 3'000 * kMillisecond;
 constexpr std::int64_t kEnd = 60'000 * kMillisecond;
+// A worker that leaves waits so long for its release.
+constexpr std::int64_t kPatience = 300 * kMillisecond;
 
 struct SimGraph {
   std::uint32_t session = 0;
@@ -142,6 +144,8 @@ class ScheduleCluster {
   void come_back(SimWorker& w);
   void thaw(SimWorker& w);
   void evict(SimWorker& w);
+  /// It says so whenever it registers, and goes in the end, released or not.
+  void leave(SimWorker& w);
   /// The scheduler dies and is made again from its journal; all connections are new.
   void restart();
 

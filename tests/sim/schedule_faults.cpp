@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "muster/engine/schedule/journal.h"
 #include "tests/sim/schedule_cluster.h"
@@ -31,7 +32,7 @@ void ScheduleCluster::harm() {
   if (kind == 1) die(*w, true);
   if (kind == 2 || kind == 3) freeze(*w);
   if (kind == 4) evict(*w);
-  if (kind == 5) feed(WorkerLeaving{WorkerId(w->id)});
+  if (kind == 5) leave(*w);
 }
 
 void ScheduleCluster::join() {
@@ -74,6 +75,13 @@ void ScheduleCluster::register_worker(SimWorker& w) {
   w.promised = promised;
   for (const auto& [attempt, bytes] : promised) w.used += bytes;
   feed(joined);
+  if (w.leaving) feed(WorkerLeaving{WorkerId(w.id)});
+}
+
+void ScheduleCluster::leave(SimWorker& w) {
+  feed(WorkerLeaving{WorkerId(w.id)});
+  if (std::exchange(w.leaving, true)) return;
+  later(kPatience, [this, &w] { at_worker(w, [this, &w] { die(w, false); }); });
 }
 
 void ScheduleCluster::die(SimWorker& w, bool crashed) {
@@ -113,6 +121,7 @@ void ScheduleCluster::come_back(SimWorker& w) {
   again->store = std::move(w.store);
   w.alive = false;
   admit(std::move(again));
+  if (w.leaving) leave(*workers_.back());
 }
 
 void ScheduleCluster::thaw(SimWorker& w) {

@@ -80,6 +80,16 @@ TEST(ScheduleSimulation, ATaskThatKillsItsWorkersFailsItsGraphAndNoOther) {
   }
 }
 
+TEST(ScheduleSimulation, GoesOnWithOthersWhenAllWorkersLeaveAtOnce) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SchedulePlan plan = small_plan(seed);
+    plan.workers = 3;
+    plan.faults = 0;
+    plan.exodus = true;
+    ASSERT_EQ(run_schedule(plan).violation, "") << "seed " << seed;
+  }
+}
+
 // The big one: MUSTER_SIM_TASKS=1000000 under scripts/soak.
 TEST(ScheduleSimulation, KeepsItsRulesWithAThousandWorkers) {
   const int tasks = number("MUSTER_SIM_TASKS", 5000);

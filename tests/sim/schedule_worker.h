@@ -19,6 +19,7 @@ namespace muster::sim {
 struct SimWorker {
   bool alive = true;
   bool frozen = false;
+  bool leaving = false;
   std::uint32_t id = 0;
   std::uint32_t threads = 1;
   std::uint64_t budget = 0;

@@ -9,6 +9,10 @@ ScheduleOutcome ScheduleCluster::run() {
   for (int i = 0; i < plan_.workers; ++i) join();
   for (int i = 0; i < plan_.sessions; ++i) start_session(static_cast<std::uint32_t>(i));
   later(kStep, [this] { step(); });
+  if (plan_.exodus)
+    later(2 * kStep, [this] {
+      for (const auto& w : workers_) leave(*w);
+    });
   work([this] { return has_ended(); });
   if (!fails()) check_results();
   if (!fails()) release();

@@ -17,6 +17,7 @@ struct SchedulePlan {
   bool poison = false;   ///< one task kills every worker that starts it
   bool cancels = true;   ///< clients cancel graphs
   bool restarts = true;  ///< the scheduler is replaced by its journal's replay now and then
+  bool exodus = false;   ///< all workers leave at once
   engine::ScheduleFaults bugs;
 };
 
