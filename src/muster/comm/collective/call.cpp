@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <cstdint>
 #include <numeric>
 #include <stdexcept>
 
@@ -53,6 +53,23 @@ void check_shape(const Call& call, int rank, int size) {
     if (call.counts[self] != call.receive_counts[self])
       wrong(call, fmt::format("rank {} sends {} items to itself and receives {}", rank,
                               call.counts[self], call.receive_counts[self]));
+  }
+}
+
+/// Below this, sums and products of counts are what they seem.
+void check_countable(const Call& call, int size) {
+  const std::size_t most = PTRDIFF_MAX / item_size(call.element);
+  const auto refuse = [&](std::size_t count) {
+    wrong(call, fmt::format("{} {} in a block of one of {} ranks are more than memory can hold",
+                            count, name(call.element), size));
+  };
+  if (call.count > most / static_cast<std::size_t>(size)) refuse(call.count);
+  for (const auto* counts : {&call.counts, &call.receive_counts}) {
+    std::size_t room = most;
+    for (const std::size_t count : *counts) {
+      if (count > room) refuse(count);
+      room -= count;
+    }
   }
 }
 
@@ -176,6 +193,7 @@ void check_in_full(const Call& call, int rank, int size) {
     wrong(call,
           fmt::format("root is {}, and the group has the ranks 0 to {}", call.root, size - 1));
   check_shape(call, rank, size);
+  check_countable(call, size);
   if (is_reducing(call.operation)) check(name(call.operation), call.reduction, call.element);
   const Sizes needed = sizes(call, rank, size);
   if (needed.input > 0 && call.input == nullptr)

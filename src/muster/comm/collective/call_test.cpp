@@ -1,6 +1,7 @@
 #include "muster/comm/collective/call.h"
 
 #include <array>
+#include <bit>
 #include <stdexcept>
 #include <string>
 
@@ -101,17 +102,30 @@ TEST(Call, RefusesBuffersThatOverlap) {
   }
 }
 
-// Whose bytes are more than can be counted.
-TEST(Call, RefusesBuffersThatOverlapWhateverTheCount) {
+TEST(Call, RefusesMoreItemsThanCanBeCounted) {
   std::array<double, 8> buffer{};
-  for (const int bits : {40, 58, 59, 60}) {
-    Call call = allreduce();
-    call.element = Element::f64;
-    call.count = std::size_t{1} << bits;
-    call.input = reinterpret_cast<const std::byte*>(buffer.data());
-    call.output = reinterpret_cast<std::byte*>(buffer.data() + 4);
-    for (const int size : {2, 4, 512}) expect_wrong(call, 0, size, "input and output overlap");
+  Call call = allreduce();
+  call.element = Element::f64;
+  call.input = reinterpret_cast<const std::byte*>(buffer.data());
+  call.output = reinterpret_cast<std::byte*>(buffer.data() + 4);
+  for (const Operation operation :
+       {Operation::allreduce, Operation::allgather, Operation::gather}) {
+    call.operation = operation;
+    for (int bits = 40; bits < 64; ++bits) {
+      call.count = std::size_t{1} << bits;
+      for (const int size : {2, 4, 512}) {
+        const bool countable = bits + 3 + std::countr_zero(static_cast<unsigned>(size)) < 63;
+        expect_wrong(call, 0, size, countable ? "overlap" : "are more than memory can hold");
+      }
+    }
   }
+  call.operation = Operation::allgather;
+  call.count = 1;
+  call.variable = true;
+  call.counts = {1, std::size_t{1} << 59, std::size_t{1} << 59};
+  expect_wrong(call, 0, 3,
+               "[allgather] 576460752303423488 float64 in a block of one of 3 ranks are more than "
+               "memory can hold");
 }
 
 TEST(Call, TakesABlockThatLiesAtItsPlace) {

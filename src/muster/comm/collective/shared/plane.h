@@ -122,7 +122,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
 
   void add_lane(std::size_t index);
   [[nodiscard]] Result<Lane*> lane(int tag);
-  Result<void> run_here(Lane& lane, const Call& call, Timeout timeout);
+  inline Result<void> run_here(Lane& lane, const Call& call, Timeout timeout);
   Result<void> wait_on(Lane& lane, Operation& operation, Timeout timeout);
   /// Lets the operation go on, and tells the others. One that cannot go on ends the group.
   template <class Carried>

@@ -31,6 +31,7 @@ constexpr std::size_t pages(std::size_t bytes) { return (bytes + kPage - 1) / kP
 constexpr std::size_t kHeaderBytes = pages(sizeof(Header));
 constexpr std::size_t kControlBytes = pages(sizeof(RankControl));
 constexpr std::size_t kStagingPages = pages(kStagingBytes);  // of one rank in one channel
+static_assert(kPackedStart % kPage == 0);
 
 std::size_t control_start(int rank) {
   return kHeaderBytes + static_cast<std::size_t>(rank) * kControlBytes;
@@ -183,6 +184,11 @@ Result<void> Segment::reserve_staging(std::size_t channel) {
   if (reserved_[channel]) return {};
   const std::size_t start = staging_start(ranks_, rank_, channel);
   if (auto ok = reserve_memory(fd_.get(), start, kStagingPages); !ok) return ok;
+  // Where it looks for what others give packed, perhaps before they have come here.
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const std::size_t packed = staging_start(ranks_, rank, channel) + kPackedStart;
+    if (auto ok = reserve_memory(fd_.get(), packed, kStagingPages - kPackedStart); !ok) return ok;
+  }
   reserved_[channel] = true;
   return {};
 }

@@ -46,7 +46,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
     return (header_->left[rank / 64].load(std::memory_order_acquire) >> (rank % 64) & 1) != 0;
   }
   [[nodiscard]] std::byte* staging(int rank, std::size_t channel) const;
-  /// Makes sure that this rank can write to its staging of a channel.
+  /// Makes sure that this rank can write to its staging of a channel, and read what others pack.
   Result<void> reserve_staging(std::size_t channel);
 
   /// The ranks that have not come so far.
