@@ -84,8 +84,11 @@ void ScheduleCluster::check_results() {
 
 void ScheduleCluster::calm() {
   calm_ = true;
-  const std::int64_t until = now_ + 3000 * kMillisecond;
-  work([this, until] { return now_ >= until; });
+  std::int64_t until = 0;
+  work([&] {
+    if (until == 0 || scheduler_->counts().resting > 0) until = now_ + 3000 * kMillisecond;
+    return now_ >= until;
+  });
 }
 
 void ScheduleCluster::release() {
