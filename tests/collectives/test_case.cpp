@@ -59,7 +59,7 @@ struct Memory {
     output = guarded.data() + kGuardBytes;
     given = input.data();
     if (same) {
-      std::memcpy(output + own_offset(test, rank), items.data(), items.size());
+      std::ranges::copy(items, output + own_offset(test, rank));
       given = output;
     }
   }
