@@ -35,7 +35,7 @@ inline void combine(const Task& task, std::byte* into, std::span<const std::byte
   for (std::size_t done = 0; done < bytes; done += piece.size()) {
     const std::size_t now = std::min(piece.size(), bytes - done);
     combine(task, piece.data(), at, now);
-    copy_in_turns<true>(into + done, piece.data(), now);
+    copy_ahead<true>(into + done, piece.data(), now, 0);
     for (const std::byte*& source : at) source += now;
   }
 }

@@ -15,6 +15,9 @@ namespace muster::comm::collective::shared {
 /// written past it: that saves reading the lines that are overwritten.
 inline constexpr std::size_t kStreamFrom = std::size_t{8} << 20;
 
+/// What memory is read ahead in.
+inline constexpr std::size_t kPage = 4096;
+
 #if defined(__x86_64__)
 /// 64 bytes, read before any is written: a line past the cache is slow unless it is written at
 /// once.
@@ -38,28 +41,22 @@ inline void copy_line(__m128i* into, const __m128i* from) {
 }
 #endif
 
-/// memcpy for what does not lie in the cache. Memory is read ahead within a page only, and each
-/// page begins with a wait; so several places of a piece are copied in turns, and while one waits
-/// the others go on. `past_cache` leaves the copy out of the cache, too.
+/// memcpy for what does not lie in the cache. The processor reads memory ahead within a page only,
+/// so each page would begin with a wait: here every line is asked for a page ahead, as far as
+/// `ahead_to` bytes from the beginning. `past_cache` leaves the copy out of the cache, too.
 template <bool past_cache>
-void copy_in_turns(std::byte* into, const std::byte* from, std::size_t bytes) {
+void copy_ahead(std::byte* into, const std::byte* from, std::size_t bytes, std::size_t ahead_to) {
   if (bytes == 0) return;  // both may be null
 #if defined(__x86_64__)
-  constexpr std::size_t kPiece = std::size_t{32} << 10;
-  constexpr std::size_t kPlaces = 4;
   constexpr std::size_t kLine = 64;
   const std::size_t head = std::min(-reinterpret_cast<std::uintptr_t>(into) & (kLine - 1), bytes);
   std::memcpy(into, from, head);
   std::size_t at = head;
-  while (bytes - at >= kPlaces * kLine) {
-    const std::size_t part = std::min(kPiece, bytes - at) / kPlaces / kLine * kLine;
-    for (std::size_t line = 0; line < part; line += kLine) {
-      for (std::size_t place = at + line; place < at + kPlaces * part; place += part) {
-        copy_line<past_cache>(reinterpret_cast<__m128i*>(into + place),
-                              reinterpret_cast<const __m128i*>(from + place));
-      }
-    }
-    at += kPlaces * part;
+  for (; bytes - at >= kLine; at += kLine) {
+    if (at + kPage < ahead_to)
+      _mm_prefetch(reinterpret_cast<const char*>(from) + at + kPage, _MM_HINT_T0);
+    copy_line<past_cache>(reinterpret_cast<__m128i*>(into + at),
+                          reinterpret_cast<const __m128i*>(from + at));
   }
   std::memcpy(into + at, from + at, bytes - at);
   if constexpr (past_cache) _mm_sfence();
@@ -89,15 +86,18 @@ inline void copy_few(std::byte* into, const std::byte* from, std::size_t bytes) 
 inline void copy_in(std::byte* into, const std::byte* from, std::size_t bytes, std::size_t whole,
                     bool past_cache) {
   if (bytes == 0) return;
-  if (past_cache) return copy_in_turns<true>(into, from, bytes);
-  if (whole >= kStreamFrom) return copy_in_turns<false>(into, from, bytes);
+  // The next piece lies right behind this one.
+  const std::size_t ahead_to = bytes + kPage;
+  if (past_cache) return copy_ahead<true>(into, from, bytes, ahead_to);
+  if (whole >= kStreamFrom) return copy_ahead<false>(into, from, bytes, ahead_to);
   std::memcpy(into, from, bytes);
 }
 
 /// From another rank's memory to the caller's; `whole` is how much the call copies in all.
 inline void copy_out(std::byte* into, const std::byte* from, std::size_t bytes, std::size_t whole) {
   if (into == from || bytes == 0) return;
-  if (whole >= kStreamFrom) return copy_in_turns<true>(into, from, bytes);
+  // Behind its end others may be writing.
+  if (whole >= kStreamFrom) return copy_ahead<true>(into, from, bytes, bytes);
   copy_few(into, from, bytes);
 }
 

@@ -34,11 +34,16 @@ void expect_copies(std::size_t bytes, Copy copy) {
   }
 }
 
-TEST(Copy, InTurnsIsTheSameAsAllAtOnce) {
-  for (const std::size_t bytes :
-       {0, 1, 4, 8, 63, 64, 255, 256, 257, 4096, 32767, 32768, 32769, 32768 + 300, 100'001}) {
-    expect_copies(bytes, copy_in_turns<false>);
-    expect_copies(bytes, copy_in_turns<true>);
+TEST(Copy, AheadIsTheSameAsWithoutLookingAhead) {
+  for (const std::size_t bytes : {0, 1, 4, 8, 63, 64, 65, 255, 4095, 4096, 4097, 8192, 100'001}) {
+    for (const std::size_t beyond : {std::size_t{0}, kPage}) {
+      expect_copies(bytes, [&](auto* into, const auto* from, std::size_t size) {
+        copy_ahead<false>(into, from, size, size + beyond);
+      });
+      expect_copies(bytes, [&](auto* into, const auto* from, std::size_t size) {
+        copy_ahead<true>(into, from, size, size + beyond);
+      });
+    }
     expect_copies(bytes, copy_few);
   }
 }
