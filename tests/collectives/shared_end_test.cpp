@@ -276,6 +276,49 @@ TEST_F(SharedEnd, RanksThatWereBothRootAreToldAtTheNextCall) {
   }
 }
 
+// They put and look for the bytes of the next call at different places, whose signature is the same
+// on both: it holds no more than a short hash of what was called before.
+TEST_F(SharedEnd, RanksThatWereBothRootAreToldEvenWhereTheHashOfThatIsTheSame) {
+  make(false);
+  constexpr std::size_t kSizes[2][2] = {{341, 170}, {236, 344}};
+  SharedPlane* const planes[] = {first_.get(), second_.get()};
+  Bytes items(kInlineBytes);
+  for (const int rank : {0, 1}) {
+    for (const std::size_t size : kSizes[rank]) {
+      Call call = call_of(Operation::broadcast, size, items.data(), items.data());
+      call.root = rank;
+      ASSERT_TRUE(planes[rank]->run(call, 0, seconds(30)));
+    }
+  }
+  Call call = call_of(Operation::broadcast, 1, items.data(), items.data());
+  call.element = Element::i64;
+  ASSERT_TRUE(first_->run(call, 0, seconds(30)));
+  const auto taken = second_->run(call, 0, seconds(30));
+  ASSERT_FALSE(taken);
+  EXPECT_TRUE(taken.error().is(Errc::mismatch)) << taken.error().message();
+  EXPECT_NE(taken.error().message().find("rank 0 and rank 1 called different rooted operations"),
+            std::string::npos)
+      << taken.error().message();
+}
+
+TEST_F(SharedEnd, RanksThatAreAlwaysBothRootAreToldWhenOneNeedsTheOther) {
+  make(false);
+  SharedPlane* const planes[] = {first_.get(), second_.get()};
+  std::byte items[2] = {};
+  for (std::size_t i = 0; i < 3 * kRing; ++i) {
+    for (const int rank : {0, 1}) {
+      Call call = call_of(Operation::broadcast, 1, &items[rank], &items[rank]);
+      call.root = rank;
+      ASSERT_TRUE(planes[rank]->run(call, 0, seconds(30)));
+    }
+  }
+  const auto waiting = first_->start(call_of(Operation::barrier, 0, nullptr, nullptr), 0);
+  ASSERT_TRUE(waiting);
+  const auto met = second_->run(call_of(Operation::barrier, 0, nullptr, nullptr), 0, seconds(30));
+  ASSERT_FALSE(met);
+  EXPECT_TRUE(met.error().is(Errc::mismatch)) << met.error().message();
+}
+
 TEST_F(SharedEnd, ARootFailsWhoseTakerGaveUp) {
   make(false);
   std::byte item{1};

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <set>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -55,7 +56,7 @@ class SharedSecret : public TwoRanks {
     make(true);
     std::fill_n(input_.data(), kBlock, std::byte{1});
   }
-  /// So many calls that both ways of giving have had their turn.
+  /// So many calls that two ways of giving have had their turn.
   static std::uint32_t all_ways(Operation operation) {
     return 2 * Contest::of(kind_of(operation, kBlock), true).trial() + 2;
   }
@@ -232,6 +233,49 @@ TEST_F(SharedLoan, OneRankInPlaceAndTheOtherNotGetWhatTheyWereSent) {
   EXPECT_TRUE(all_are(in_place, 1, 3));
   EXPECT_TRUE(all_are(output, 0, 2));
   EXPECT_TRUE(all_are(output, 1, 4));
+}
+
+/// How those give to a rank who do so in blocks of `kBlock`.
+Way wish_of(const SharedPlane& plane, Operation operation) {
+  return Channel(plane.segment(), 0, seconds(3), true)
+      .wish(plane.segment().rank(), kind_of(operation, kBlock));
+}
+
+TEST_F(SharedLoan, AllWaysAreTriedInPlaceThoughNobodyCanLendThere) {
+  make(true);
+  for (const Operation operation : {Operation::all_to_all, Operation::reduce_scatter}) {
+    Bytes items[2] = {Bytes(2 * kBlock), Bytes(2 * kBlock)};
+    std::set<Way> wishes;
+    const std::uint32_t trial = Contest::of(kind_of(operation, kBlock), true).trial();
+    for (std::uint32_t i = 0; i < kWays.size() * trial; ++i) {
+      run_on_both(call_of(operation, kBlock, items[0].data(), items[0].data()),
+                  call_of(operation, kBlock, items[1].data(), items[1].data()));
+      wishes.insert(wish_of(*first_, operation));
+    }
+    EXPECT_EQ(wishes.size(), kWays.size()) << name(operation);
+  }
+}
+
+TEST_F(SharedLoan, CallsOutOfTheArenaTellNothingOfTheOtherWays) {
+  make(true);
+  auto memory = first_->segment().allocate(kBlock);
+  ASSERT_TRUE(memory);
+  Bytes got(kBlock);
+  for (const Operation operation : {Operation::broadcast, Operation::reduce}) {
+    // Long enough for the first way, and not for the second.
+    const std::uint32_t trial = Contest::of(kind_of(operation, kBlock), true).trial();
+    for (std::uint32_t i = 0; i < trial + 1; ++i) {
+      Call given = call_of(operation, kBlock, memory->bytes.data(), memory->bytes.data());
+      Call taken = call_of(operation, kBlock, got.data(), got.data());
+      if (operation == Operation::reduce) {
+        given.root = taken.root = 1;
+        given.output = nullptr;
+      }
+      run_on_both(given, taken);
+    }
+    EXPECT_EQ(wish_of(*second_, operation), usual_way(kind_of(operation, kBlock), true))
+        << name(operation);
+  }
 }
 
 TEST_F(SharedLoan, ARankThatDoesNotWantToLendIsHeard) {

@@ -36,10 +36,12 @@ struct Stage {
   std::atomic<bool> victim_is_done{false};
 };
 
-// With ranks that can read each other's memory the first is staged, and of the second what is not
+// With ranks that can read each other's memory the second is staged, and of the third what is not
 // combined is lent.
-const std::vector<Form> kForms{
-    {"staged", 12'000}, {"lent", (std::size_t{256} << 10) / 4}, {"arena", 50'000, 0, true}};
+const std::vector<Form> kForms{{"brief", 10},
+                               {"staged", 12'000},
+                               {"lent", (std::size_t{256} << 10) / 4},
+                               {"arena", 50'000, 0, true}};
 
 /// Some calls of every form, in which every item is compared.
 Result<void> call_in_all_forms(Group& group, std::uint32_t round) {
@@ -143,7 +145,8 @@ TEST_P(ExpelledOn, WhoWakesUpLateDisturbsNobodyAndLearnsIt) {
   std::mt19937_64 random(test_seed());
   test::Sample sample(1);
   constexpr std::array kPausesIn = {Operation::allreduce, Operation::all_to_all,
-                                    Operation::allgather, Operation::reduce_scatter};
+                                    Operation::allgather, Operation::reduce_scatter,
+                                    Operation::broadcast, Operation::gather};
   for (std::size_t i = 0; sample.more(); ++i) {
     const Form& form = kForms[(i + random() % 2) % kForms.size()];
     pause_at(form, kPausesIn[random() % kPausesIn.size()], static_cast<int>(random() % kSize),

@@ -304,6 +304,19 @@ TEST_P(FaceOn, EveryCallWaitsOrIsStartedInPlaceAndOutOfPlaceWithEveryType) {
   });
 }
 
+TEST_P(FaceOn, MoreMemoryThanThereIsCannotBeAllocated) {
+  as_threads(2, [&](int rank) {
+    Group group = join_or_throw(options(2, rank));
+    for (const std::size_t bytes : {SIZE_MAX, SIZE_MAX - 4096, SIZE_MAX / 2}) {
+      const auto memory = group.allocate(bytes);
+      ASSERT_FALSE(memory) << bytes;
+      EXPECT_EQ(memory.error().code(), std::errc::not_enough_memory) << memory.error().message();
+    }
+    EXPECT_TRUE(group.allocate(1));
+    require(group.barrier());
+  });
+}
+
 TEST_P(FaceOn, CallsAreMadeFromBytesToo) {
   as_threads(3, [&](int rank) {
     Group group = join_or_throw(options(3, rank));

@@ -236,7 +236,8 @@ std::string describe(const Signature& signature) {
 std::string difference(int rank, const Signature& its, int other, const Signature& others) {
   Signature as_if = its;
   as_if.earlier = others.earlier;
-  if (as_if == others && its != others)
+  // Nothing else can differ where all ranks know the counts.
+  if (as_if == others && (its != others || !its.variable))
     return fmt::format(
         "before this {}, rank {} and rank {} called different rooted operations, or with "
         "different roots, counts or types",

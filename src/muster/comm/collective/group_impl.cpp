@@ -177,9 +177,13 @@ Result<Handle> Group::Impl::start_receive(int from, std::span<std::byte> data, E
 Result<WritableBuffer> Group::Impl::allocate(std::size_t bytes) {
   if (auto ok = usable(); !ok) return fail(ok.error());
   if (shared_) return shared_->segment().allocate(bytes);
-  auto owner = std::make_shared<std::vector<std::byte>>(bytes);
-  const std::span<std::byte> span(*owner);
-  return WritableBuffer{span, std::move(owner)};
+  try {
+    auto owner = std::make_shared<std::vector<std::byte>>(bytes);
+    const std::span<std::byte> span(*owner);
+    return WritableBuffer{span, std::move(owner)};
+  } catch (const std::exception&) {  // there is no such memory, or no such vector
+    return fail(system_error(ENOMEM, fmt::format("allocate {} bytes", bytes)));
+  }
 }
 
 // ---- What the crew tells

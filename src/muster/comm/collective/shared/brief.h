@@ -43,13 +43,23 @@ class Brief final : public Operation {
     return Progress::over;
   }
 
-  Progress compare() override { return compare_with(plan_.task); }
+  Progress compare() override {
+    const Progress compared = compare_with(plan_.task);
+    if (compared == Progress::differs || !plan_.parcel.is_packed()) return compared;
+    for (int rank = plan_.needs_from; rank < plan_.needs_to; ++rank) {
+      if (!plan_.task.channel.is_elsewhere(rank, plan_.parcel, signature())) continue;
+      other_ = rank;
+      return Progress::differs;
+    }
+    return compared;
+  }
 
  private:
   bool give() {
     Channel& channel = plan_.task.channel;
     if (!channel.may_say(plan_.task.first, false)) return false;
     if (plan_.gives) plan_.give();
+    if (plan_.parcel.is_packed()) channel.tell_place(plan_.parcel);
     channel.say(plan_.task.first, plan_.task.signature);
     if (plan_.gives && plan_.parcel.is_packed()) channel.seal(plan_.parcel);
     given_ = true;

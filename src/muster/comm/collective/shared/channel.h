@@ -133,7 +133,23 @@ class Channel {
   [[nodiscard]] const std::byte* bytes_of(int rank, const Parcel& parcel) const {
     return parcel.is_packed() ? packed(rank, parcel) + kSealBytes : line(rank, position_).payload;
   }
+  /// Says in the line, before that is said, where this rank looks for the bytes and puts its own.
+  void tell_place(const Parcel& parcel) const {
+    std::memcpy(line(position_).payload, &parcel.at, sizeof parcel.at);
+  }
+  /// Whether a rank has said the same call and has its bytes elsewhere: it called something else
+  /// before.
+  [[nodiscard]] bool is_elsewhere(int rank, const Parcel& parcel,
+                                  const Signature& signature) const {
+    if (look(rank, position_, signature) != Look::same) return false;
+    std::size_t at = 0;
+    std::memcpy(&at, line(rank, position_).payload, sizeof at);
+    // A rank that is far ahead may be writing what it says a ring of steps later.
+    return at != parcel.at && look(rank, position_, signature) == Look::same;
+  }
   void seal(const Parcel& parcel) const {
+    if (at_step_ != nullptr) [[unlikely]]
+      (*at_step_)();
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(own_packed(parcel.at)))
         .store(parcel.seal, std::memory_order_release);
     fetch_for_writing(*own_packed(parcel.end));

@@ -104,16 +104,23 @@ TEST_F(ChannelTest, LeavesCallsInTheirLinesInWhichAllWaitForEachOther) {
 
 TEST_F(ChannelTest, KeepsWhatIsPackedForARingOfTheLargest) {
   std::vector<Parcel> last;
-  for (std::uint64_t position = 0; position < 5 * kRing; ++position) {
+  std::uint64_t position = 0;
+  const auto pack = [&](std::size_t bytes) {
     writer.move_to(position);
-    // Such that they end at many places before the end of the room.
-    const std::size_t bytes = kInlineBytes - 8 * (position / kRing);
     const Parcel parcel = writer.pack(bytes, rooted_at(position));
     for (const Parcel& other : last)
       ASSERT_TRUE(parcel.end <= other.at || other.end <= parcel.at) << position;
     last.push_back(parcel);
     if (last.size() == kRing) last.erase(last.begin());
     writer.move_past(parcel);
+    ++position;
+  };
+  // Some smaller ones before the largest: these then end at any place before the end of the room.
+  for (std::size_t smaller = 0; smaller < kInlineBytes; smaller += 8) {
+    for (std::size_t count = 1; count < kRing; ++count) {
+      for (std::size_t i = 0; i < count; ++i) pack(smaller);
+      for (std::size_t i = 0; i < 2 * kRing; ++i) pack(kInlineBytes);
+    }
   }
 }
 

@@ -85,11 +85,11 @@ class Loan {
     task_.channel.lend_copy(task_.first);
   }
   /// The call is over. It counts for what was wished, even if not all followed: those who did not
-  /// know yet do so in the first lap, which does not count. Where nobody could lend, as in place,
-  /// or somebody lent out of the arena, it tells nothing.
+  /// know yet do so in the first lap, which does not count, and those who work in place cannot
+  /// lend, and stage instead. What was read in an arena tells nothing.
   void end() {
-    if (judges_ && !in_arena_ && (wish_ != Way::lend || lends() || lender_count_ > 0))
-      task_.channel.note(kind_, wish_, block_, now() - began_);
+    const bool read_in_arena = in_arena_ || (task_.borrowed && lender_count_ == 0);
+    if (judges_ && !read_in_arena) task_.channel.note(kind_, wish_, block_, now() - began_);
   }
 
  private:

@@ -208,6 +208,10 @@ Result<std::byte*> Segment::map_arena(int rank) {
 }
 
 Result<WritableBuffer> Segment::allocate(std::size_t bytes) {
+  const auto too_much = [&] {
+    return fail(system_error(ENOMEM, fmt::format("allocate {} bytes of shared memory", bytes)));
+  };
+  if (bytes > header_->arena_bytes) return too_much();  // rounded to pages, it may not fit a word
   const std::size_t needed = pages(std::max<std::size_t>(bytes, 1));
   auto base = map_arena(rank_);
   if (!base) return fail(base.error());
@@ -216,8 +220,7 @@ Result<WritableBuffer> Segment::allocate(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto hole = std::find_if(free_.begin(), free_.end(),
                                    [&](const Free& free) { return free.bytes >= needed; });
-    if (hole == free_.end())
-      return fail(system_error(ENOMEM, fmt::format("allocate {} bytes of shared memory", bytes)));
+    if (hole == free_.end()) return too_much();
     offset = hole->offset;
     hole->offset += needed;
     hole->bytes -= needed;

@@ -44,7 +44,7 @@ struct Task {
   }
   /// Where the input lies in the arena, plus one; 0 when it does not.
   [[nodiscard]] std::uint64_t direct(std::size_t bytes) const {
-    if (bytes <= kInlineBytes || call.in_place()) return 0;
+    if (call.in_place()) return 0;
     const auto offset = channel.segment().arena_offset(call.input, bytes);
     return offset ? *offset + 1 : 0;
   }
