@@ -15,6 +15,10 @@ pkg_check_modules(libzmq REQUIRED IMPORTED_TARGET libzmq)
 pkg_check_modules(hiredis REQUIRED IMPORTED_TARGET hiredis)
 # It defines _FILE_OFFSET_BITS, which means nothing on 64-bit systems and would forbid the shared precompiled header.
 set_target_properties(PkgConfig::hiredis PROPERTIES INTERFACE_COMPILE_OPTIONS "")
+# It names the folders of all that it was built with, which its header does not need, and CMake takes some of them for
+# folders at first and for options later: everything would be compiled again.
+set_target_properties(PkgConfig::libzmq PROPERTIES INTERFACE_COMPILE_OPTIONS "" INTERFACE_INCLUDE_DIRECTORIES
+                                                                                 "${libzmq_INCLUDEDIR}")
 pkg_check_modules(libsodium REQUIRED IMPORTED_TARGET libsodium)
 
 # Matrix products and factorizations: OpenBLAS has the whole of LAPACK, and sets its number of threads at run time.
