@@ -83,11 +83,11 @@ class Contest {
   void note(Way way, Duration took) {
     if (tries(way)) {
       Side& side = sides_[static_cast<std::size_t>(way)];
-      side.quickest = std::min(side.quickest, took);
       if (++side.calls > lap_) side.meter.note(took, lap_);
-      if (before_ && side.calls == kGlance && kGlance < least_trial())
-        side.hopeless = is_far_behind(side.quickest);
-      if (side.calls == least_trial()) side.hopeless = is_far_behind(side.meter.call);
+      const std::uint32_t glance =
+          before_ ? std::min(lap_ + kGlance, least_trial()) : least_trial();
+      if (side.calls == glance || side.calls == least_trial())
+        side.hopeless = is_far_behind(side.meter.call);
     } else if (!tries() && way == wanted()) {
       watch(took);
     }
@@ -102,8 +102,9 @@ class Contest {
   /// And for how many times at least, even when calls have become slow. Those who wait for late
   /// ranks see them as slow, too: whenever trying again changed nothing, it is twice as many.
   static constexpr std::uint32_t kLeast = 2;
-  /// After so many calls a way that is tried again and far behind is given up, even before caches
-  /// are used to it: where cores share no cache, staging takes four times as long as lending.
+  /// A way that is tried again and far behind is given up so many calls after the first lap: where
+  /// cores share no cache, staging takes four times as long as lending. Not in that lap, in which
+  /// ranks that are ahead still give in the way that was tried before.
   static constexpr std::uint32_t kGlance = 4;
   /// From so many calls in a lap on there is time for longer trials.
   static constexpr std::uint32_t kBriefLap = 8;
@@ -128,8 +129,7 @@ class Contest {
   };
   struct Side {
     std::uint32_t calls = 0;
-    Duration quickest = Duration::max();  // of all calls
-    Meter meter;                          // of all but the first lap
+    Meter meter;  // of all but the first lap
     bool hopeless = false;
   };
   [[nodiscard]] const Side& side(Way way) const { return sides_[static_cast<std::size_t>(way)]; }

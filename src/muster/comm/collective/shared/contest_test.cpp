@@ -1,5 +1,6 @@
 #include "muster/comm/collective/shared/contest.h"
 
+#include <deque>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -96,8 +97,8 @@ TEST(Contest, GivesAWayUpAtAGlanceWhenItTriesAgain) {
   const auto took = [](Way way) { return microseconds(way == Way::lend ? 20 : 50); };
   play_trials(contest, took);
   play_until_trials(contest, took);
-  EXPECT_EQ(play_trials(contest, took),
-            (Counts{contest.trial(), Contest::kGlance, Contest::kGlance}));
+  const std::uint32_t glance = kManyCalls + Contest::kGlance;
+  EXPECT_EQ(play_trials(contest, took), (Counts{contest.trial(), glance, glance}));
   EXPECT_EQ(contest.wanted(), Way::lend);
 }
 
@@ -109,7 +110,8 @@ TEST(Contest, TriesAWayForLongThatIsNotFarBehindAtAGlance) {
   std::uint32_t staged = 0;
   play_trials(contest, [&](Way way) -> Duration {
     if (way != Way::stage) return lending_is_quicker(way);
-    return microseconds(++staged == Contest::kGlance ? 19 : staged < kManyCalls ? 50 : 5);
+    const std::uint32_t glance = kManyCalls + Contest::kGlance;
+    return microseconds(++staged == glance ? 19 : staged < glance ? 50 : 5);
   });
   EXPECT_EQ(contest.wanted(), Way::stage);
 }
@@ -155,7 +157,8 @@ TEST(Contest, NeverLendsWhereThatIsNotAllowed) {
 TEST(Contest, BeginsAgainWithTheWayThatWasBest) {
   Contest contest = after_the_first(staging_is_quicker);
   EXPECT_EQ(contest.wanted(), Way::stage);
-  EXPECT_EQ(play_trials(contest, staging_is_quicker), (Counts{Contest::kGlance, kTrial, kTrial}));
+  EXPECT_EQ(play_trials(contest, staging_is_quicker),
+            (Counts{contest.least_trial(), kTrial, kTrial}));
 }
 
 TEST(Contest, TriesAgainSoonAfterItsFirstResult) {
@@ -296,6 +299,32 @@ TEST(Contest, CountsACallForTheWayInWhichItWasDone) {
   EXPECT_TRUE(contest.tries());
   play_trials(contest, staging_is_quicker);
   EXPECT_EQ(contest.wanted(), Way::stage);
+}
+
+// What is far behind is given up, and what is tried after it is still given in that way at first.
+TEST(Contest, FindsTheQuickestWayAlsoWhereItIsFollowedALapLate) {
+  constexpr std::uint32_t kManyCalls = 64;
+  Contest contest(Way::lend, kManyCalls);
+  Duration streamed = microseconds(100);
+  const auto took = [&](Way way) -> Duration {
+    return way == Way::stream ? streamed : microseconds(way == Way::lend ? 80 : 400);
+  };
+  std::deque<Way> under_way(kManyCalls - 1, contest.wanted());
+  const auto play_late = [&](auto goes_on) {
+    while (goes_on()) {
+      under_way.push_back(contest.wanted());
+      contest.note(contest.wanted(), took(under_way.front()));
+      under_way.pop_front();
+    }
+  };
+  const auto tries = [&] { return contest.tries(); };
+  const auto rests = [&] { return !contest.tries(); };
+  play_late(tries);
+  ASSERT_EQ(contest.wanted(), Way::lend);
+  streamed = microseconds(50);
+  play_late(rests);
+  play_late(tries);
+  EXPECT_EQ(contest.wanted(), Way::stream);
 }
 
 TEST(Contest, KeepsOperationsAndSizesApart) {
