@@ -76,11 +76,11 @@ Mapping::~Mapping() {
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
+bool has_memory(std::size_t bytes) { return bytes <= kSmall || bytes <= available_memory(); }
+
 Result<void> reserve_memory(int fd, std::size_t offset, std::size_t bytes) {
-  // The kernel would take pages from everybody else, down to the last, before it refused.
-  if (bytes > kSmall && bytes > available_memory()) {
+  if (!has_memory(bytes))
     return fail(system_error(ENOMEM, fmt::format("reserve {} bytes of shared memory", bytes)));
-  }
   int reserved = EINTR;
   while (reserved == EINTR) {
     reserved = ::posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes));

@@ -44,6 +44,10 @@ class Mapping {
 /// later.
 [[nodiscard]] Result<FileDescriptor> create_memory_file(std::string_view label, std::size_t bytes);
 
+/// Whether the machine has so many bytes left. The kernel would take pages from everybody else,
+/// down to the last, before it refused.
+[[nodiscard]] bool has_memory(std::size_t bytes);
+
 /// Reserves a part of a memory file that was made larger than what is in it.
 [[nodiscard]] Result<void> reserve_memory(int fd, std::size_t offset, std::size_t bytes);
 

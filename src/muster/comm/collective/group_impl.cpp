@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -11,6 +12,7 @@
 
 #include "muster/comm/collective/inside.h"
 #include "muster/comm/errc.h"
+#include "muster/runtime/mapping.h"
 
 namespace muster::comm {
 
@@ -177,12 +179,16 @@ Result<Handle> Group::Impl::start_receive(int from, std::span<std::byte> data, E
 Result<WritableBuffer> Group::Impl::allocate(std::size_t bytes) {
   if (auto ok = usable(); !ok) return fail(ok.error());
   if (shared_) return shared_->segment().allocate(bytes);
+  const auto too_much = [&] {
+    return fail(system_error(ENOMEM, fmt::format("allocate {} bytes", bytes)));
+  };
+  if (!has_memory(bytes)) return too_much();
   try {
     auto owner = std::make_shared<std::vector<std::byte>>(bytes);
     const std::span<std::byte> span(*owner);
     return WritableBuffer{span, std::move(owner)};
-  } catch (const std::exception&) {  // there is no such memory, or no such vector
-    return fail(system_error(ENOMEM, fmt::format("allocate {} bytes", bytes)));
+  } catch (const std::bad_alloc&) {  // this process may not have so much
+    return too_much();
   }
 }
 
