@@ -12,6 +12,10 @@ bool takes_reduction(const AlgorithmRow& row, Element element, int number) {
   return exists(element, number) && (row.ordered || reduction_of(number).commutative);
 }
 
+// Around what fits into a line, a step, a share of a step, and a ring of steps.
+constexpr std::size_t kAnyCounts[] = {0,    1,    2,    3,    5,     7,     9,     33,
+                                      1000, 4097, 8192, 8193, 16385, 40000, 65537, 150001};
+
 }  // namespace
 
 Reduction reduction_of(int number) {
@@ -69,6 +73,31 @@ void vary_counts(TestCase& test, std::mt19937_64& random) {
 bool has_variable_form(Operation operation) {
   return operation == Operation::scatter || operation == Operation::gather ||
          operation >= Operation::allgather;
+}
+
+const AlgorithmRow* any_row(Operation operation) {
+  for (const AlgorithmRow& row : algorithm_rows())
+    if (row.operation == operation && row.ordered) return &row;
+  return nullptr;
+}
+
+TestCase any_case(std::mt19937_64& random, int size) {
+  TestCase test;
+  const Operation operation = kOperations[random() % kOperations.size()];
+  test.row = any_row(operation);
+  test.size = size;
+  test.root = static_cast<int>(random() % static_cast<unsigned>(size));
+  test.in_place = random() % 2 == 0;
+  test.count = kAnyCounts[random() % std::size(kAnyCounts)];
+  if (size > 4 && test.count > 20000 && random() % 4 != 0) test.count /= 8;
+  test.element = kElements[random() % kElements.size()];
+  if (is_reducing(operation)) {
+    const int number = static_cast<int>(random() % kReductions);
+    while (!exists(test.element, number)) test.element = kElements[random() % kElements.size()];
+    test.reduction = reduction_of(number);
+  }
+  if (has_variable_form(operation) && random() % 3 == 0) vary_counts(test, random);
+  return test;
 }
 
 }  // namespace muster::comm::collective

@@ -18,6 +18,11 @@ void vary_counts(TestCase& test, std::mt19937_64& random);
 
 [[nodiscard]] bool has_variable_form(Operation operation);
 
+/// Some algorithm of the operation that takes every call.
+[[nodiscard]] const AlgorithmRow* any_row(Operation operation);
+/// Any call of a group of this size, of up to 150,001 items, with equal counts or different ones.
+[[nodiscard]] TestCase any_case(std::mt19937_64& random, int size);
+
 /// The reductions by name, and after them the functions of test_case.h.
 inline constexpr int kReductions = 10;
 [[nodiscard]] Reduction reduction_of(int number);

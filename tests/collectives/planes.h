@@ -16,10 +16,11 @@ inline FileDescriptor segment_for(int ranks) {
   return *std::move(fd);
 }
 
-/// One rank's plane of a segment; ranks may be threads.
+/// One rank's plane of a segment; ranks may be threads, and then lie beside each other.
 inline std::shared_ptr<SharedPlane> plane_of(int fd, int rank, int ranks,
-                                             SharedPlane::Options options) {
-  auto segment = Segment::map(FileDescriptor(::dup(fd)), rank, ranks);
+                                             SharedPlane::Options options,
+                                             std::shared_ptr<const Segment> beside = nullptr) {
+  auto segment = Segment::map(FileDescriptor(::dup(fd)), rank, ranks, std::move(beside));
   if (!segment) throw std::runtime_error(segment.error().message());
   options.group = "test";
   return std::make_shared<SharedPlane>(*segment, std::move(options));

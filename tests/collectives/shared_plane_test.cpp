@@ -22,10 +22,6 @@ namespace {
 
 using collective::Operation;
 
-// Around what fits into a line, a step, a share of a step, and a ring of steps.
-constexpr std::size_t kCounts[] = {0,    1,    2,    3,    5,     7,     9,     33,
-                                   1000, 4097, 8192, 8193, 16385, 40000, 65537, 150001};
-
 /// The planes of a group whose ranks are threads.
 class Ranks {
  public:
@@ -65,31 +61,6 @@ class Ranks {
   FileDescriptor fd_;
   std::vector<std::shared_ptr<SharedPlane>> planes_;
 };
-
-const AlgorithmRow* any_row(Operation operation) {
-  for (const AlgorithmRow& row : algorithm_rows())
-    if (row.operation == operation && row.ordered) return &row;
-  return nullptr;
-}
-
-TestCase any_case(std::mt19937_64& random, int size) {
-  TestCase test;
-  const Operation operation = kOperations[random() % kOperations.size()];
-  test.row = any_row(operation);
-  test.size = size;
-  test.root = static_cast<int>(random() % static_cast<unsigned>(size));
-  test.in_place = random() % 2 == 0;
-  test.count = kCounts[random() % std::size(kCounts)];
-  if (size > 4 && test.count > 20000 && random() % 4 != 0) test.count /= 8;
-  test.element = kElements[random() % kElements.size()];
-  if (is_reducing(operation)) {
-    const int number = static_cast<int>(random() % kReductions);
-    while (!exists(test.element, number)) test.element = kElements[random() % kElements.size()];
-    test.reduction = reduction_of(number);
-  }
-  if (has_variable_form(operation) && random() % 3 == 0) vary_counts(test, random);
-  return test;
-}
 
 // For processes, which must all draw as many.
 std::size_t sample_size(int ranks) {

@@ -24,8 +24,6 @@
 namespace muster::comm::collective::shared {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-
 constexpr std::size_t pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 constexpr std::size_t kHeaderBytes = pages(sizeof(Header));
@@ -98,8 +96,9 @@ Result<FileDescriptor> Segment::create(int ranks) {
   return fd;
 }
 
-Result<std::shared_ptr<Segment>> Segment::map(FileDescriptor fd, int rank, int ranks) {
-  std::shared_ptr<Segment> segment(new Segment(std::move(fd), rank, ranks));
+Result<std::shared_ptr<Segment>> Segment::map(FileDescriptor fd, int rank, int ranks,
+                                              std::shared_ptr<const Segment> beside) {
+  std::shared_ptr<Segment> segment(new Segment(std::move(fd), rank, ranks, std::move(beside)));
   if (auto ok = segment->map_all(); !ok) return fail(ok.error());
   if (auto ok = segment->reserve_staging(0); !ok) return fail(ok.error());
   return segment;
@@ -110,7 +109,9 @@ Result<void> Segment::map_all() {
   const auto size = sealed_size(fd_.get());
   if (!size) return fail(size.error());
   if (*size < mapped_) return fail(Errc::malformed, "the group's memory is too small");
-  void* const at = ::mmap(nullptr, mapped_, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
+  void* const at =
+      beside_ ? beside_->base_
+              : ::mmap(nullptr, mapped_, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
   if (at == MAP_FAILED)
     return fail(system_error(errno, fmt::format("map {} bytes of shared memory", mapped_)));
   base_ = static_cast<std::byte*>(at);
@@ -137,7 +138,7 @@ Segment::~Segment() {
   if (base_ == nullptr) return;
   for (const auto& arena : arenas_)
     if (arena != nullptr) ::munmap(arena, header_->arena_bytes);
-  ::munmap(base_, mapped_);
+  if (!beside_) ::munmap(base_, mapped_);
 }
 
 RankControl& Segment::control(int rank) const {

@@ -28,8 +28,11 @@ namespace muster::comm::collective::shared {
 class Segment : public std::enable_shared_from_this<Segment> {
  public:
   [[nodiscard]] static Result<FileDescriptor> create(int ranks);
-  /// Maps a segment that `create` made, for `rank` of `ranks`.
-  [[nodiscard]] static Result<std::shared_ptr<Segment>> map(FileDescriptor fd, int rank, int ranks);
+  /// Maps a segment that `create` made, for `rank` of `ranks`. When another rank is a thread of
+  /// this process, it may lie in the same place (`beside`): what looks for races between threads
+  /// knows memory by its address.
+  [[nodiscard]] static Result<std::shared_ptr<Segment>> map(
+      FileDescriptor fd, int rank, int ranks, std::shared_ptr<const Segment> beside = nullptr);
 
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
@@ -79,8 +82,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
     std::size_t bytes;
   };
 
-  Segment(FileDescriptor fd, int rank, int ranks)
-      : fd_(std::move(fd)), rank_(rank), ranks_(ranks) {}
+  Segment(FileDescriptor fd, int rank, int ranks, std::shared_ptr<const Segment> beside)
+      : fd_(std::move(fd)), rank_(rank), ranks_(ranks), beside_(std::move(beside)) {}
   Result<void> map_all();
   Result<std::byte*> map_arena(int rank);
   void release(std::size_t offset, std::size_t bytes);
@@ -88,6 +91,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   FileDescriptor fd_;
   int rank_;
   int ranks_;
+  std::shared_ptr<const Segment> beside_;  // whose mapping this is; null when it is its own
   std::byte* base_ = nullptr;
   std::size_t mapped_ = 0;
   Header* header_ = nullptr;
