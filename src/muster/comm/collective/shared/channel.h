@@ -133,7 +133,7 @@ class Channel {
   [[nodiscard]] const std::byte* bytes_of(int rank, const Parcel& parcel) const {
     return parcel.is_packed() ? packed(rank, parcel) + kSealBytes : line(rank, position_).payload;
   }
-  /// Says in the line, before that is said, where this rank looks for the bytes and puts its own.
+  /// Puts into the line, before it is said, where this rank would put its bytes, given any or not.
   void tell_place(const Parcel& parcel) const {
     std::memcpy(line(position_).payload, &parcel.at, sizeof parcel.at);
   }
@@ -142,10 +142,10 @@ class Channel {
   [[nodiscard]] bool is_elsewhere(int rank, const Parcel& parcel,
                                   const Signature& signature) const {
     if (look(rank, position_, signature) != Look::same) return false;
+    // Nobody writes this line again before this rank, too, has finished with the call.
     std::size_t at = 0;
     std::memcpy(&at, line(rank, position_).payload, sizeof at);
-    // A rank that is far ahead may be writing what it says a ring of steps later.
-    return at != parcel.at && look(rank, position_, signature) == Look::same;
+    return at != parcel.at;
   }
   void seal(const Parcel& parcel) const {
     if (at_step_ != nullptr) [[unlikely]]

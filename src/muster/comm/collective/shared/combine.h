@@ -30,7 +30,7 @@ inline void combine(const Task& task, std::byte* into, std::span<const std::byte
 inline void combine(const Task& task, std::byte* into, std::span<const std::byte* const> sources,
                     std::size_t bytes, std::size_t whole) {
   if (whole < kStreamFrom) return combine(task, into, sources, bytes);
-  alignas(64) std::array<std::byte, 4096> piece;
+  alignas(64) std::array<std::byte, kPage> piece;
   std::vector<const std::byte*> at(sources.begin(), sources.end());
   for (std::size_t done = 0; done < bytes; done += piece.size()) {
     const std::size_t now = std::min(piece.size(), bytes - done);

@@ -9,14 +9,13 @@
 #include <emmintrin.h>
 #endif
 
+#include "muster/comm/collective/shared/layout.h"
+
 namespace muster::comm::collective::shared {
 
 /// Output of more than this will not be found in the cache by whoever reads it next, so it is
 /// written past it: that saves reading the lines that are overwritten.
 inline constexpr std::size_t kStreamFrom = std::size_t{8} << 20;
-
-/// What memory is read ahead in.
-inline constexpr std::size_t kPage = 4096;
 
 #if defined(__x86_64__)
 /// 64 bytes, read before any is written: a line past the cache is slow unless it is written at

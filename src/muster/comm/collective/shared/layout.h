@@ -12,6 +12,9 @@ namespace muster::comm::collective::shared {
 
 inline constexpr std::uint64_t kMagic = 0x3647'5250'5453'554d;  // "MUSTPRG6"
 
+/// What memory is handed out in, and read ahead in.
+inline constexpr std::size_t kPage = 4096;
+
 /// Tags that have a channel of their own in the segment; calls with further tags go by messages.
 inline constexpr std::size_t kChannels = 16;
 /// How many steps a rank may be ahead of another: with more ranks than cores each turn costs the
@@ -53,9 +56,10 @@ struct alignas(128) Line {
 };
 static_assert(sizeof(Line) == 384);
 
-/// What rooted calls that fit into a line give, behind the slots of staging and one right after the
-/// other: a seal of 8 bytes, which is written last, and the bytes. Room for a ring of the largest,
-/// and for what is left free where the next one does not fit in before the end.
+/// What rooted calls with equal counts that fit into a line give, behind the slots of staging and
+/// one right after the other: a seal of 8 bytes, which is written last, and the bytes. Room for a
+/// ring of the largest, and for what is left free where the next one does not fit in before the
+/// end.
 inline constexpr std::size_t kSealBytes = sizeof(std::uint64_t);
 inline constexpr std::size_t kPackedBytes = (kRing + 1) * (kSealBytes + kInlineBytes);
 inline constexpr std::size_t kPackedStart = kSlots * kSlotBytes;

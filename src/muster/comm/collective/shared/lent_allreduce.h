@@ -92,7 +92,7 @@ struct LentAllreduce {
         if (!read) return read;
         sources[lender] = into;
       }
-      combine(task, task.call.output + offset, sources.all(), bytes, 0);
+      combine(task, task.call.output + offset, sources.all(), bytes);
     }
     return {};
   }
