@@ -1,5 +1,7 @@
 #include <cstdlib>
 #include <iostream>
+#include <map>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,7 +92,7 @@ TEST(CollectiveAlgorithm, FirstOfEveryOperationTakesEveryCall) {
   }
 }
 
-// The ring moves the least that an allreduce can, and two levels cross between hosts once per host.
+// The ring moves the least that an allreduce can.
 TEST(CollectiveAlgorithm, SendsTheBytesThatItSays) {
   const auto sent = [](Operation operation, std::string_view algorithm, int rank) {
     Call call;
@@ -109,6 +111,63 @@ TEST(CollectiveAlgorithm, SendsTheBytesThatItSays) {
   EXPECT_EQ(sent(Operation::allgather, "bruck", 1), 3u * 4800);
   EXPECT_EQ(sent(Operation::reduce_scatter, "ring", 1), 3u * 4800);
   EXPECT_EQ(sent(Operation::broadcast, "binomial", 0), 2u * 4800);
+}
+
+/// What goes from host to host in one call.
+struct Crossing {
+  std::size_t bytes = 0;
+  int messages = 0;
+  std::map<int, std::set<int>> speakers;  // of each host, the ranks that send or receive it
+};
+
+Crossing crossing(const AlgorithmRow& row, std::size_t count, const std::vector<int>& hosts) {
+  Call call;
+  call.operation = row.operation;
+  call.element = Element::u8;
+  call.count = count;
+  call.root = 4;
+  Crossing result;
+  const int size = static_cast<int>(hosts.size());
+  for (int rank = 0; rank < size; ++rank)
+    for (const Round& round : build(row, call, {rank, size, hosts}).rounds)
+      for (const Send& send : round.sends) {
+        const int from = hosts[static_cast<std::size_t>(rank)];
+        const int to = hosts[static_cast<std::size_t>(send.to)];
+        if (from == to || send.data.bytes == 0) continue;
+        result.bytes += send.data.bytes;
+        ++result.messages;
+        result.speakers[from].insert(rank);
+        result.speakers[to].insert(send.to);
+      }
+  return result;
+}
+
+TEST(CollectiveAlgorithm, OfTwoLevelsLetsOneRankOfEachHostSpeakWithTheOtherHosts) {
+  for (const AlgorithmRow& row : algorithm_rows()) {
+    if (!row.needs_hosts) continue;
+    for (const std::size_t count : {std::size_t{3}, std::size_t{100'000}}) {
+      const Crossing across = crossing(row, count, {0, 1, 2, 0, 1, 2, 1});
+      EXPECT_EQ(across.speakers.size(), 3u) << name(row.operation);
+      for (const auto& [host, ranks] : across.speakers)
+        EXPECT_EQ(ranks.size(), 1u) << name(row.operation) << " of " << count << ", host " << host;
+    }
+  }
+}
+
+TEST(CollectiveAlgorithm, OfTwoLevelsCrossesBetweenHostsWithNoMoreThanItMust) {
+  const std::vector<int> hosts = {0, 1, 2, 0, 1, 2, 1};
+  const auto across = [&](Operation operation) {
+    return crossing(*find_algorithm(operation, "two_level"), 10, hosts);
+  };
+  // Host 1 has the root and three of the seven ranks.
+  EXPECT_EQ(across(Operation::scatter).messages, 2);
+  EXPECT_EQ(across(Operation::scatter).bytes, 4u * 10);
+  EXPECT_EQ(across(Operation::gather).messages, 2);
+  EXPECT_EQ(across(Operation::gather).bytes, 4u * 10);
+  EXPECT_EQ(across(Operation::reduce_scatter).messages, 6);
+  EXPECT_EQ(across(Operation::reduce_scatter).bytes, 2u * 7 * 10);
+  EXPECT_EQ(across(Operation::all_to_all).messages, 6);
+  EXPECT_EQ(across(Operation::all_to_all).bytes, 2u * (2 * 3 + 2 * 2 + 3 * 2) * 10);
 }
 
 }  // namespace

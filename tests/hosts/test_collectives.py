@@ -49,7 +49,10 @@ ALL = [
     )
     if case[2:] != ("barrier", LARGE)
 ]
-TWO_LEVEL = [("barrier",), ("broadcast",), ("reduce",), ("allreduce",), ("allgather",)]
+# With several ranks on each host, in blocks so small that all operations go in two levels.
+TWO_LEVEL_COUNT = 1000
+TWO_LEVEL_SAMPLE = [("cut", "all_to_all"), ("pause", "reduce_scatter"), ("kill", "allreduce")]
+TWO_LEVEL = list(itertools.product(["cut", "pause", "kill"], OPERATIONS))
 
 
 def sampled(
@@ -90,14 +93,17 @@ def check_in_time(rank: Process, line: int, since: float) -> None:
     assert delay <= LEASE_MS + LATE_MS
 
 
-def check_survivors(ranks: Sequence[Process], lost: int, since: float) -> None:
-    """They name the rank, in time, and go on without it; all say the same about it."""
+def check_survivors(ranks: Sequence[Process], lost: Sequence[int], since: float) -> None:
+    """They name one that is lost, in time, and go on without all; all say the same about it."""
     left = len(ranks)
+    one = "|".join(map(str, lost))
+    named = rf"rank ({one})(, ({one}))* of group 'ranks' (is|are) lost"
+    without = " ".join(map(str, lost))
     finished = set()
     for rank in ranks:
-        line = rank.wait_for(rf"rank_lost at \d+: rank {lost} of group 'ranks' is lost")
+        line = rank.wait_for(rf"rank_lost at \d+: {named}")
         check_in_time(rank, line, since)
-        line = rank.wait_for(rf"shrunk to {left}, without {lost}, after \d+ calls")
+        line = rank.wait_for(rf"shrunk to {left}, without {without}, after \d+ calls")
         finished.add(rank.lines[line - 1])
     for rank in ranks:
         rank.wait_for(rf"call 20 of {left} right")
@@ -130,7 +136,7 @@ def test_a_rank_that_is_gone_is_named_and_the_majority_goes_on(
         rank.wait_for(r"call 20 of 3 right")
     since = time.monotonic()
     with troubled(trouble, network.hosts[2], ranks[2]):
-        check_survivors(ranks[:2], 2, since)
+        check_survivors(ranks[:2], [2], since)
         # The other side sees both others lost, and does not go on by itself.
         if trouble == "cut":
             line = ranks[2].wait_for(r"rank_lost at \d+:")
@@ -142,24 +148,29 @@ def test_a_rank_that_is_gone_is_named_and_the_majority_goes_on(
         rank.wait_for(r"call \d+ of 2 right", after=len(rank.lines))
 
 
-@pytest.mark.parametrize("operation", sampled(TWO_LEVEL, [("allreduce",)]))
-def test_a_kill_among_several_ranks_of_a_host_is_noticed_on_all_hosts(
-    network: Network, discovery: str, operation: str
+@pytest.mark.parametrize(("trouble", "operation"), sampled(TWO_LEVEL, TWO_LEVEL_SAMPLE))
+def test_ranks_that_are_gone_among_several_of_a_host_are_named_on_all_hosts(
+    network: Network, discovery: str, trouble: str, operation: str
 ) -> None:
+    words = {"operation": operation, "count": TWO_LEVEL_COUNT}
     ranks = [
-        start_rank(
-            network,
-            network.hosts[number // 2],
-            discovery,
-            number,
-            6,
-            operation=operation,
-            count=5000,
-        )
+        start_rank(network, network.hosts[number // 2], discovery, number, 6, **words)
         for number in range(6)
     ]
     for rank in ranks:
         rank.wait_for(r"call 20 of 6 right")
+    lost = [4, 5] if trouble == "cut" else [4]
+    left = [rank for number, rank in enumerate(ranks) if number not in lost]
     since = time.monotonic()
-    ranks[4].kill()
-    check_survivors([*ranks[:4], ranks[5]], 4, since)
+    with troubled(trouble, network.hosts[2], ranks[4]):
+        check_survivors(left, lost, since)
+        # The two that are cut off see all others lost, and do not go on by themselves.
+        if trouble == "cut":
+            for number in lost:
+                line = ranks[number].wait_for(r"rank_lost at \d+:")
+                check_in_time(ranks[number], line, since)
+                ranks[number].wait_for("no shrink")
+    if trouble == "pause":
+        ranks[4].wait_for("no shrink")
+    for rank in left:
+        rank.wait_for(rf"call \d+ of {len(left)} right", after=len(rank.lines))

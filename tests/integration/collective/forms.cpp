@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "muster/comm/collective/algorithm/teams.h"
 #include "muster/comm/collective/choice.h"
 #include "muster/comm/collective/shared/contest.h"
+#include "tests/integration/collective/seeming_hosts.h"
 
 namespace muster::comm {
 namespace {
@@ -49,6 +51,10 @@ std::size_t block_for(Operation operation, std::size_t bytes, int size) {
   return bytes / kItem / static_cast<std::size_t>(whole ? 1 : size) + 7;
 }
 
+std::string choosing(const collective::AlgorithmRow& row) {
+  return fmt::format("MUSTER_COLLECTIVES={}:*:{}", collective::name(row.operation), row.name);
+}
+
 std::vector<Form> by_messages(Operation operation, int size) {
   if (operation == Operation::barrier) return {{"dissemination", 0}};
   std::vector<Form> forms;
@@ -62,8 +68,7 @@ std::vector<Form> by_messages(Operation operation, int size) {
                                    [&](const Form& form) { return form.name == row.name; });
     if (row.operation != operation || row.needs_hosts || there) continue;
     forms.push_back(
-        {std::string(row.name), block_for(operation, 20'000, size), 0, false,
-         fmt::format("MUSTER_COLLECTIVES={}:*:{}", collective::name(operation), row.name)});
+        {std::string(row.name), block_for(operation, 20'000, size), 0, false, choosing(row)});
   }
   return forms;
 }
@@ -74,11 +79,27 @@ std::vector<Form> forms_of(Operation operation, Plane plane, int size) {
   return plane == Plane::shared ? in_memory(operation) : by_messages(operation, size);
 }
 
-void set_environment(const Form& form) {
+std::vector<Form> forms_on_hosts(Operation operation, int size) {
+  std::vector<Form> forms;
+  for (const auto& row : collective::algorithm_rows()) {
+    if (row.operation != operation || !row.needs_hosts) continue;
+    Form form{.name = std::string(row.name), .environment = choosing(row), .hosts = size / 2};
+    if (operation != Operation::barrier) form.count = kBrief;
+    forms.push_back(form);
+    if (operation == Operation::barrier) continue;
+    form.name = "large " + form.name;
+    form.count = block_for(operation, collective::kLargeBetweenHosts, size);
+    forms.push_back(form);
+  }
+  return forms;
+}
+
+void take_effect(const Form& form, GroupOptions& options) {
   const std::size_t equals = form.environment.find('=');
-  if (equals == std::string::npos) return;
-  ::setenv(form.environment.substr(0, equals).c_str(), form.environment.substr(equals + 1).c_str(),
-           1);
+  if (equals != std::string::npos)
+    ::setenv(form.environment.substr(0, equals).c_str(),
+             form.environment.substr(equals + 1).c_str(), 1);
+  if (form.hosts > 1) go_to_host(*options.rank % form.hosts, options);
 }
 
 }  // namespace muster::comm

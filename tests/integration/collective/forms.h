@@ -16,13 +16,21 @@ struct Form {
   int warm_up = 0;               ///< so many calls until it moves in this way
   bool arena = false;            ///< inputs are in the group's arena
   std::string environment = {};  ///< NAME=VALUE, set before joining
+  int hosts = 1;                 ///< that the ranks seem to lie on
 };
 
 /// All that an operation has on a plane with so many ranks: in memory brief, staged, lent, in the
-/// arena and long, by messages each algorithm.
+/// arena and long, by messages each algorithm of those that need no hosts.
 [[nodiscard]] std::vector<Form> forms_of(collective::Operation operation, Plane plane, int size);
 
-/// Takes effect in this process.
-void set_environment(const Form& form);
+/// Sizes in which each host has two ranks: one that is killed has a neighbour that sees it at once.
+inline constexpr int kTwoHosts = 4;
+inline constexpr int kThreeHosts = 6;
+/// By messages on such hosts each algorithm that needs them, below and above the size from which
+/// their leaders work in another way.
+[[nodiscard]] std::vector<Form> forms_on_hosts(collective::Operation operation, int size);
+
+/// Takes effect in this process, a rank that is to join with these options.
+void take_effect(const Form& form, GroupOptions& options);
 
 }  // namespace muster::comm

@@ -80,21 +80,60 @@ class LossOn : public OnPlanes {
     return fate != 0;
   }
 
-  /// All that there are for some sizes.
-  static std::vector<Row> rows(std::initializer_list<int> sizes) {
+  /// With one victim at several moments.
+  void kill_at_some(const Row& row, std::mt19937_64& random) const {
+    Moment moment{1 + static_cast<int>(random() % 12)};
+    for (; !kill_at(row, moment); moment.step /= 2)
+      ASSERT_GT(moment.step, 1) << row.text() << ": it has no steps";
+    // What is lent, or lies in the arena, others read after they were told.
+    const int read_later = row.form.name == "lent" ? 2 : row.form.arena ? 1 : 0;
+    for (int late = read_later; late > 0 && !HasFailure(); --late) {
+      moment.late = some_time(random);
+      kill_at(row, moment);
+    }
+  }
+
+  /// Every operation in every form on ranks that lie together, and those of one size on hosts.
+  static std::vector<Row> sampled_rows(std::mt19937_64& random) {
+    std::vector<Row> some;
+    const auto add = [&](Operation operation, const std::vector<Form>& forms, int size) {
+      for (const Form& form : forms)
+        some.push_back(
+            {operation, form, size, static_cast<int>(random() % static_cast<unsigned>(size))});
+    };
+    for (const Operation operation : collective::kOperations) {
+      const int size = 2 + static_cast<int>(random() % 3);
+      add(operation, forms_of(operation, GetParam().plane, size), size);
+      if (GetParam().plane == Plane::shared) continue;
+      const int on_hosts = random() % 2 == 0 ? kTwoHosts : kThreeHosts;
+      add(operation, forms_on_hosts(operation, on_hosts), on_hosts);
+    }
+    return some;
+  }
+
+  /// All that there are.
+  static std::vector<Row> all_rows() {
     std::vector<Row> all;
-    for (const int size : sizes)
+    const auto add = [&](Operation operation, const std::vector<Form>& forms, int size) {
+      for (const Form& form : forms)
+        for (int victim = 0; victim < size; ++victim)
+          all.push_back({operation, form, size, victim});
+    };
+    const bool shared = GetParam().plane == Plane::shared;
+    for (const int size : {shared ? 2 : 3, shared ? 3 : 4})
       for (const Operation operation : collective::kOperations)
-        for (const Form& form : forms_of(operation, GetParam().plane, size))
-          for (int victim = 0; victim < size; ++victim)
-            all.push_back({operation, form, size, victim});
+        add(operation, forms_of(operation, GetParam().plane, size), size);
+    if (shared) return all;
+    for (const int size : {kTwoHosts, kThreeHosts})
+      for (const Operation operation : collective::kOperations)
+        add(operation, forms_on_hosts(operation, size), size);
     return all;
   }
 
  private:
   void run_rank(const Row& row, const Moment& moment, int rank, LossBoard& board) const {
-    set_environment(row.form);
     GroupOptions mine = options(row.size, rank);
+    take_effect(row.form, mine);
     const auto executioner = std::make_shared<Executioner>(moment, [&] { board.note_fall(); });
     if (rank == row.victim) mine.at_step = [executioner] { executioner->at_step(); };
     Group group = join_or_throw(std::move(mine));
@@ -118,29 +157,15 @@ class LossOn : public OnPlanes {
 
 TEST_P(LossOn, WhatReturnsIsRightWhoeverIsKilledAndWhenever) {
   std::mt19937_64 random(test_seed());
-  // Every operation in every form, with one victim at several moments.
-  for (const Operation operation : collective::kOperations) {
-    const int size = 2 + static_cast<int>(random() % 3);
-    for (const Form& form : forms_of(operation, GetParam().plane, size)) {
-      const int victim = static_cast<int>(random() % static_cast<unsigned>(size));
-      const Row row{operation, form, size, victim};
-      Moment moment{1 + static_cast<int>(random() % 12)};
-      for (; !kill_at(row, moment); moment.step /= 2)
-        ASSERT_GT(moment.step, 1) << row.text() << ": it has no steps";
-      // What is lent, or lies in the arena, others read after they were told.
-      const int read_later = form.name == "lent" ? 2 : form.arena ? 1 : 0;
-      for (int late = read_later; late > 0 && !HasFailure(); --late) {
-        moment.late = some_time(random);
-        kill_at(row, moment);
-      }
-      if (HasFailure()) return;
-    }
+  for (const Row& row : sampled_rows(random)) {
+    kill_at_some(row, random);
+    if (HasFailure()) return;
   }
 }
 
 TEST_P(LossOn, EveryStepOfEveryOperation) {
   if (!test::soaks()) GTEST_SKIP() << "for scripts/soak";
-  const std::vector<Row> all = GetParam().plane == Plane::shared ? rows({2, 3}) : rows({3, 4});
+  const std::vector<Row> all = all_rows();
   std::mt19937_64 random(test_seed());
   test::Walk walk("kills." + testing::PrintToString(GetParam()), all.size());
   std::cout << "after " << walk.text() << std::endl;

@@ -26,6 +26,12 @@ struct BuiltinRow {
 // Fewest messages while latency counts, fewest bytes above. The switch points are those of the
 // field (Open MPI, MPICH, UCC lie between 4 KiB and 512 KiB), moved to where our transports change
 // sides.
+//
+// In mixed groups two levels send one message where others send one for each pair of ranks on two
+// hosts, and pay with a second way, through the leaders. So scatter and gather use them while
+// messages count more than bytes, and all_to_all for less long, because each leader passes on all
+// that its host gives and gets. What combines or repeats items also crosses in fewer bytes; from
+// 1 MiB on a ring does so, too, and keeps all ranks busy.
 constexpr BuiltinRow kBuiltin[] = {
     {barrier, Layout::flat, 0, "dissemination"},
     {barrier, Layout::mixed, 0, "two_level"},
@@ -34,12 +40,12 @@ constexpr BuiltinRow kBuiltin[] = {
     {broadcast, Layout::mixed, 0, "two_level"},
     {scatter, Layout::flat, 0, "binomial"},
     {scatter, Layout::flat, 8 * kKiB, "linear"},
-    {scatter, Layout::mixed, 0, "binomial"},
-    {scatter, Layout::mixed, 8 * kKiB, "linear"},
+    {scatter, Layout::mixed, 0, "two_level"},
+    {scatter, Layout::mixed, 64 * kKiB, "linear"},
     {gather, Layout::flat, 0, "binomial"},
     {gather, Layout::flat, 8 * kKiB, "linear"},
-    {gather, Layout::mixed, 0, "binomial"},
-    {gather, Layout::mixed, 8 * kKiB, "linear"},
+    {gather, Layout::mixed, 0, "two_level"},
+    {gather, Layout::mixed, 64 * kKiB, "linear"},
     {reduce, Layout::flat, 0, "binomial"},
     {reduce, Layout::flat, 64 * kKiB, "rabenseifner"},
     {reduce, Layout::mixed, 0, "two_level"},
@@ -54,12 +60,12 @@ constexpr BuiltinRow kBuiltin[] = {
     {reduce_scatter, Layout::flat, 0, "direct"},
     {reduce_scatter, Layout::flat, 8 * kKiB, "recursive_halving"},
     {reduce_scatter, Layout::flat, 512 * kKiB, "ring"},
-    {reduce_scatter, Layout::mixed, 0, "direct"},
-    {reduce_scatter, Layout::mixed, 8 * kKiB, "recursive_halving"},
-    {reduce_scatter, Layout::mixed, 512 * kKiB, "ring"},
+    {reduce_scatter, Layout::mixed, 0, "two_level"},
+    {reduce_scatter, Layout::mixed, kMiB, "ring"},
     {all_to_all, Layout::flat, 0, "linear"},
     {all_to_all, Layout::flat, 256 * kKiB, "pairwise"},
-    {all_to_all, Layout::mixed, 0, "linear"},
+    {all_to_all, Layout::mixed, 0, "two_level"},
+    {all_to_all, Layout::mixed, 32 * kKiB, "linear"},
     {all_to_all, Layout::mixed, 256 * kKiB, "pairwise"},
 };
 

@@ -59,10 +59,23 @@ TEST(ChoiceTable, UsesTwoLevelsWhenRanksShareHosts) {
   const int apart[] = {0, 1, 2, 3};
   const int together[] = {0, 0, 0, 0};
   const int mixed[] = {0, 0, 1, 1};
-  const Call call = call_of(Operation::allreduce, 8);
-  EXPECT_EQ(chosen(table, call, {0, 4, mixed}), "two_level");
-  EXPECT_EQ(chosen(table, call, {0, 4, apart}), "recursive_doubling");
-  EXPECT_EQ(chosen(table, call, {0, 4, together}), "recursive_doubling");
+  for (const Operation operation : kOperations) {
+    const Call call = call_of(operation, 8);
+    EXPECT_EQ(chosen(table, call, {0, 4, mixed}), "two_level") << name(operation);
+    EXPECT_NE(chosen(table, call, {0, 4, apart}), "two_level") << name(operation);
+    EXPECT_NE(chosen(table, call, {0, 4, together}), "two_level") << name(operation);
+  }
+}
+
+TEST(ChoiceTable, LetsBlocksThatTheLeadersDoNotKnowGoStraightToTheirRank) {
+  const ChoiceTable table = ChoiceTable::builtin();
+  const int mixed[] = {0, 0, 1, 1};
+  for (const Operation operation : {Operation::scatter, Operation::gather, Operation::all_to_all}) {
+    Call call = call_of(operation, 8);
+    call.variable = true;
+    call.counts = {1, 2, 3, 4};
+    EXPECT_EQ(chosen(table, call, {0, 4, mixed}), "linear") << name(operation);
+  }
 }
 
 TEST(ChoiceTable, KeepsTheOrderOfRanksForAReductionThatNeedsIt) {

@@ -39,8 +39,12 @@ namespace muster::comm::collective {
 // These need `place.hosts`.
 [[nodiscard]] Schedule barrier_two_level(const Call& call, const Place& place);
 [[nodiscard]] Schedule broadcast_two_level(const Call& call, const Place& place);
+[[nodiscard]] Schedule scatter_two_level(const Call& call, const Place& place);
+[[nodiscard]] Schedule gather_two_level(const Call& call, const Place& place);
 [[nodiscard]] Schedule reduce_two_level(const Call& call, const Place& place);
 [[nodiscard]] Schedule allreduce_two_level(const Call& call, const Place& place);
 [[nodiscard]] Schedule allgather_two_level(const Call& call, const Place& place);
+[[nodiscard]] Schedule reduce_scatter_two_level(const Call& call, const Place& place);
+[[nodiscard]] Schedule all_to_all_two_level(const Call& call, const Place& place);
 
 }  // namespace muster::comm::collective

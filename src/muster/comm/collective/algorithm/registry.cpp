@@ -28,9 +28,13 @@ constexpr AlgorithmRow kRows[] = {
 
     {scatter, "linear", "1 round, n-1 messages from the root", scatter_linear, kOrdered, kVariable},
     {scatter, "binomial", "⌈log n⌉ rounds, blocks pass through others", scatter_binomial},
+    {scatter, "two_level", "between leaders, then in hosts", scatter_two_level, kOrdered, kEqual,
+     kHosts},
 
     {gather, "linear", "1 round, n-1 messages to the root", gather_linear, kOrdered, kVariable},
     {gather, "binomial", "⌈log n⌉ rounds, blocks pass through others", gather_binomial},
+    {gather, "two_level", "in hosts, then between leaders", gather_two_level, kOrdered, kEqual,
+     kHosts},
 
     {reduce, "binomial", "⌈log n⌉ rounds, m bytes each", reduce_binomial},
     {reduce, "rabenseifner", "2 log n rounds, 2m(n-1)/n bytes", reduce_rabenseifner},
@@ -54,11 +58,15 @@ constexpr AlgorithmRow kRows[] = {
      reduce_scatter_recursive_halving, kAnyOrder, kVariable},
     {reduce_scatter, "ring", "n-1 rounds, m(n-1)/n bytes, in segments", reduce_scatter_ring,
      kAnyOrder, kVariable},
+    {reduce_scatter, "two_level", "in hosts, between their leaders, in hosts",
+     reduce_scatter_two_level, kAnyOrder, kVariable, kHosts},
 
     {all_to_all, "linear", "1 round, n-1 messages", all_to_all_linear, kOrdered, kVariable},
     {all_to_all, "pairwise", "n-1 rounds, m(n-1)/n bytes", all_to_all_pairwise, kOrdered,
      kVariable},
     {all_to_all, "bruck", "⌈log n⌉ rounds, m/2 bytes each", all_to_all_bruck},
+    {all_to_all, "two_level", "in hosts, between their leaders, in hosts", all_to_all_two_level,
+     kOrdered, kEqual, kHosts},
 };
 
 /// What remains when nobody else is there: the input is the output.

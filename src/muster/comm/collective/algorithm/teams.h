@@ -43,6 +43,19 @@ struct Teams {
 /// place.
 [[nodiscard]] Call part_of(const Call& call, Operation operation, bool in_place);
 
+/// What the leaders do with blocks among each other, in place: one block of each host, in which the
+/// blocks of its ranks lie one after the other.
+[[nodiscard]] Call between_hosts(const Call& call, Operation operation, const Teams& teams);
+
+/// Where a rank's block lies among all, in the order of ranks and host by host.
+struct BothOrders {
+  Region by_rank;
+  Region by_host;
+};
+/// Of all blocks.
+[[nodiscard]] std::vector<BothOrders> both_orders(const Teams& teams, const Blocks& all,
+                                                  const Region& by_rank, const Region& by_host);
+
 /// Adds what the rank does in the team's part, if it is one of several in it.
 void embed(Builder& builder, Algorithm algorithm, const Call& call, const Team& team,
            const Region& from, const Region& into);
@@ -50,5 +63,12 @@ void embed(Builder& builder, Algorithm algorithm, const Call& call, const Team& 
 /// The reduction within the host, to its leader. Returns where the leader has the result.
 [[nodiscard]] Region reduce_in_host(Builder& builder, const Call& call, const Teams& teams,
                                     const Region& source, const Region& result);
+
+/// The ranks' own blocks to `held` of their leader, one after the other.
+void gather_in_host(Builder& builder, const Call& call, const Teams& teams, const Region& own,
+                    const Region& held);
+/// Back: each rank's own block out of `held` of its leader. Blocks may differ in size.
+void scatter_in_host(Builder& builder, const Call& call, const Teams& teams, const Region& held,
+                     const Region& own);
 
 }  // namespace muster::comm::collective
