@@ -3,9 +3,14 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "muster/comm/collective/choice.h"
 #include "muster/comm/collective/shared/plane.h"
 
 namespace muster::comm::collective::shared {
@@ -32,6 +37,15 @@ inline std::shared_ptr<SharedPlane> plane_of(int fd, int rank, int ranks, bool l
   options.lends = lends;
   options.at_step = std::move(at_step);
   return plane_of(fd, rank, ranks, std::move(options));
+}
+
+/// Where all large blocks go in this way, by the table.
+inline Ways ways_by_table(std::string_view way) {
+  std::string text;
+  for (const collective::Operation operation : kOperations)
+    if (operation != collective::Operation::barrier)
+      text += fmt::format("{}/host:16k-:{} ", name(operation), way);
+  return ChoiceTable::parse(text).value().ways();
 }
 
 /// Those who give to this rank do so in this way until it knows better, which may be after the next

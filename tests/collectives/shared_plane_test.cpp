@@ -25,9 +25,25 @@ using collective::Operation;
 /// The planes of a group whose ranks are threads.
 class Ranks {
  public:
-  Ranks(int ranks, bool lends) : fd_(segment_for(ranks)) {
+  Ranks(int ranks, bool lends, const Ways& ways = ChoiceTable::builtin().ways())
+      : fd_(segment_for(ranks)) {
+    SharedPlane::Options options;
+    options.lends = lends;
+    options.ways = ways;
     for (int rank = 0; rank < ranks; ++rank)
-      planes_.push_back(plane_of(fd_.get(), rank, ranks, lends));
+      planes_.push_back(plane_of(fd_.get(), rank, ranks, options));
+  }
+
+  /// Whether a rank has found out how others should give.
+  [[nodiscard]] bool any_wishes() const {
+    return std::ranges::any_of(planes_, [](const auto& plane) {
+      const Segment& segment = plane->segment();
+      const auto& channels = segment.control(segment.rank()).channels;
+      return std::ranges::any_of(channels, [](const ChannelControl& channel) {
+        return std::ranges::any_of(channel.wishes.way,
+                                   [](const auto& way) { return way.load() != 0; });
+      });
+    });
   }
 
   /// Ranks give in this way in the next call, or, where they have to agree, in the one after.
@@ -113,6 +129,64 @@ TEST(SharedPlane, GivesWhatAPlainReferenceGivesInEveryWay) {
       }
     }
   }
+}
+
+/// Of each operation, in and out of place: in one step, in several, and in more than there are
+/// slots.
+std::vector<TestCase> large_cases(int size) {
+  std::vector<TestCase> cases;
+  for (const Operation operation : kOperations) {
+    if (operation == Operation::barrier) continue;
+    for (const std::size_t bytes : {kLendFrom, std::size_t{100'001}, kFewSlotsFrom + 300'000}) {
+      TestCase test;
+      test.row = any_row(operation);
+      test.size = size;
+      test.root = 1;
+      test.count = bytes / item_size(test.element);
+      for (const bool in_place : {false, true}) {
+        test.in_place = in_place;
+        cases.push_back(test);
+      }
+    }
+  }
+  return cases;
+}
+
+TEST(SharedPlane, GivesWhatAPlainReferenceGivesInTheWayOfTheTable) {
+  const std::uint64_t seed = test_seed();
+  for (const int size : {2, 3}) {
+    for (const char* way : {"lend", "stage", "stream"}) {
+      Ranks ranks(size, true, ways_by_table(way));
+      for (const TestCase& test : large_cases(size))
+        ASSERT_EQ(run(test, seed,
+                      [&](const std::vector<Call>& calls) { return ranks.run(calls, 0, false); }),
+                  "")
+            << test.text() << ", " << way << ", seed " << seed;
+    }
+  }
+}
+
+/// Whether ranks look for the quickest way, as they would in the last of so many calls.
+bool find_out(const char* way) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  Ranks ranks(2, true, ways_by_table(way));
+  for (const Operation operation : {Operation::allreduce, Operation::gather}) {
+    TestCase test;
+    test.row = any_row(operation);
+    test.size = 2;
+    test.count = kBytes / item_size(test.element);
+    const std::uint32_t trial = Contest::of(kind_of(operation, kBytes), true).trial();
+    for (std::uint32_t i = 0; i < trial + 2; ++i)
+      EXPECT_EQ(
+          run(test, i, [&](const std::vector<Call>& calls) { return ranks.run(calls, 0, false); }),
+          "");
+  }
+  return ranks.any_wishes();
+}
+
+TEST(SharedPlane, TriesNothingWhereTheTableSettlesTheWay) {
+  EXPECT_TRUE(find_out("quickest"));
+  for (const char* way : {"lend", "stage", "stream"}) EXPECT_FALSE(find_out(way)) << way;
 }
 
 // As many calls as it takes to try all ways of giving, and to change from one to the other.

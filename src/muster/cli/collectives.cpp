@@ -28,38 +28,55 @@ std::string range_text(const ChoiceTable& table, std::size_t row) {
   return bytes_text(table.rows()[row].from) + "-" + bytes_text(table.end_of(row));
 }
 
-/// Calls `line(operation, layout, range, algorithm)` for every line of the table.
+/// Calls `line(operation, layout, range, row)` for every line of the table.
 template <class Line>
 void for_each_line(const ChoiceTable& table, Line&& line) {
   for (std::size_t i = 0; i < table.rows().size(); ++i) {
     const ChoiceRow& row = table.rows()[i];
-    line(name(row.operation), name(row.layout), range_text(table, i), *row.algorithm);
+    line(name(row.operation), name(row.layout), range_text(table, i), row);
   }
+}
+
+nlohmann::ordered_json ways_document() {
+  nlohmann::ordered_json ways = nlohmann::ordered_json::array();
+  for (const Operation operation : kOperations)
+    for (const shared::WayRow& row : shared::way_rows(operation)) {
+      nlohmann::ordered_json way = {{"operation", name(operation)},
+                                    {"name", row.name},
+                                    {"summary", row.summary},
+                                    {"from", row.from},
+                                    {"to", nullptr}};
+      if (row.to != kNoEnd) way["to"] = row.to;
+      ways.push_back(way);
+    }
+  return ways;
 }
 
 }  // namespace
 
 std::string collectives_text(const ChoiceTable& table, bool colour) {
   Table lines({"OPERATION", "RANKS", "BYTES", "ALGORITHM", "STEPS"});
-  for_each_line(table, [&](auto operation, auto layout, const auto& range, const auto& algorithm) {
-    lines.add({std::string(operation), std::string(layout), range, std::string(algorithm.name),
-               std::string(algorithm.summary)});
+  for_each_line(table, [&](auto operation, auto layout, const auto& range, const ChoiceRow& row) {
+    lines.add({std::string(operation), std::string(layout), range, std::string(row.name()),
+               std::string(row.summary())});
   });
   return lines.text(colour) +
-         "\nflat: one rank on each host; mixed: several hosts, some with several ranks. Ranks that "
-         "are all on one\n"
-         "host use shared memory directly. Change it with "
-         "MUSTER_COLLECTIVES=operation:bytes:algorithm,…\n"
-         "or MUSTER_COLLECTIVES=@FILE, which holds such entries.\n";
+         "\nflat: one rank on each host; mixed: several hosts, some with several ranks; host: all "
+         "ranks on one, in\n"
+         "shared memory. There bytes are those of a block: what a rank gives another; else those "
+         "of the larger\n"
+         "buffer of a rank. Change it with MUSTER_COLLECTIVES=operation:bytes:algorithm,…, with "
+         "operation/host\n"
+         "for one host, or MUSTER_COLLECTIVES=@FILE, which holds such entries.\n";
 }
 
 std::string collectives_markdown(const ChoiceTable& table) {
   std::string text =
       "| operation | ranks | bytes | algorithm | steps, for n ranks and m bytes |\n"
       "| --- | --- | --- | --- | --- |\n";
-  for_each_line(table, [&](auto operation, auto layout, const auto& range, const auto& algorithm) {
-    text += fmt::format("| `{}` | {} | {} | `{}` | {} |\n", operation, layout, range,
-                        algorithm.name, algorithm.summary);
+  for_each_line(table, [&](auto operation, auto layout, const auto& range, const ChoiceRow& row) {
+    text += fmt::format("| `{}` | {} | {} | `{}` | {} |\n", operation, layout, range, row.name(),
+                        row.summary());
   });
   return text;
 }
@@ -72,7 +89,7 @@ nlohmann::ordered_json collectives_document(const ChoiceTable& table) {
                                    {"layout", name(row.layout)},
                                    {"from", row.from},
                                    {"to", nullptr},
-                                   {"algorithm", row.algorithm->name}};
+                                   {"algorithm", row.name()}};
     if (table.end_of(i) != kNoEnd) line["to"] = table.end_of(i);
     lines.push_back(line);
   }
@@ -83,7 +100,7 @@ nlohmann::ordered_json collectives_document(const ChoiceTable& table) {
                           {"summary", row.summary},
                           {"keeps_order", row.ordered},
                           {"different_counts", row.variable}});
-  return {{"table", lines}, {"algorithms", algorithms}};
+  return {{"table", lines}, {"algorithms", algorithms}, {"ways", ways_document()}};
 }
 
 Action set_up_collectives(CLI::App& parser, Io io) {

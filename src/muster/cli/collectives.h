@@ -13,7 +13,7 @@ namespace muster::cli {
 std::string collectives_text(const comm::collective::ChoiceTable& table, bool colour);
 /// The same as a table for documentation.
 std::string collectives_markdown(const comm::collective::ChoiceTable& table);
-/// The same for programs, with all algorithms there are.
+/// The same for programs, with all algorithms and ways there are.
 nlohmann::ordered_json collectives_document(const comm::collective::ChoiceTable& table);
 
 Action set_up_collectives(CLI::App& parser, Io io);

@@ -23,6 +23,23 @@ TEST(Collectives, TextHasALinePerChoice) {
   EXPECT_THAT(text, ContainsRegex("allreduce +flat +0-16k +recursive_doubling"));
 }
 
+TEST(Collectives, TextHasALinePerWayOnOneHost) {
+  const std::string text = collectives_text(ChoiceTable::builtin(), false);
+  EXPECT_THAT(text, ContainsRegex("allreduce +host +0-361 +inline +1 step"));
+  EXPECT_THAT(text, ContainsRegex("allreduce +host +361-64k +stage"));
+  EXPECT_THAT(text, ContainsRegex("allreduce +host +64k- +quickest"));
+}
+
+TEST(Collectives, JsonHoldsAllWays) {
+  const auto ways = collectives_document(ChoiceTable::builtin())["ways"];
+  EXPECT_EQ(ways[0]["operation"], "barrier");
+  EXPECT_TRUE(ways[0]["to"].is_null());
+  EXPECT_EQ(ways[1]["name"], "inline");
+  EXPECT_EQ(ways[1]["to"], 361);
+  EXPECT_EQ(ways[3]["name"], "lend");
+  EXPECT_EQ(ways[3]["from"], 16384);
+}
+
 TEST(Collectives, JsonHoldsTheTableAndAllAlgorithms) {
   const auto document = collectives_document(ChoiceTable::builtin());
   EXPECT_EQ(document["table"].size(), ChoiceTable::builtin().rows().size());
@@ -65,6 +82,15 @@ TEST_F(CollectivesOverride, IsShownWhenAFileHoldsIt) {
   const std::string path = (folder.path() / "choices").string();
   std::ofstream(path) << "# rings for all that is large\nallreduce/flat:4k-:ring\n";
   expect_override(run_under("@" + path));
+}
+
+TEST_F(CollectivesOverride, IsShownForRanksOnOneHost) {
+  const Outcome outcome = run_under("allreduce/host:1M-:stream");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, ContainsRegex("allreduce +host +64k-1M +quickest"));
+  EXPECT_THAT(outcome.out, ContainsRegex("allreduce +host +1M- +stream"));
+  EXPECT_THAT(run_under("allreduce/host:*:lend").err,
+              HasSubstr("'lend' takes blocks of 16384 bytes and more"));
 }
 
 TEST_F(CollectivesOverride, SaysWhereItIsWrong) {

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <numeric>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -76,6 +77,52 @@ TEST_F(Choice, ThatIsWrongIsToldToWhoJoins) {
     EXPECT_THAT(group.error().message(), HasSubstr("MUSTER_COLLECTIVES: at position 13"));
     EXPECT_THAT(group.error().message(), HasSubstr("perhaps 'ring' is meant"));
   });
+}
+
+/// What it makes a group in shared memory do.
+class ChoiceOnHost : public testing::Test {
+ protected:
+  void TearDown() override {
+    ::unsetenv("MUSTER_COLLECTIVES");
+    ::unsetenv("MUSTER_LEND");
+  }
+
+  /// In how many steps the root of two ranks gives 256 KiB.
+  int steps_under(const std::string& value) {
+    ::setenv("MUSTER_COLLECTIVES", value.c_str(), 1);
+    int given = 0;
+    as_threads(2, [&](int rank) {
+      int steps = 0;
+      GroupOptions options = meeting_.options(2, rank);
+      options.plane = Plane::shared;
+      // Other threads of the group send messages meanwhile.
+      options.at_step = [&steps, caller = std::this_thread::get_id()] {
+        if (std::this_thread::get_id() == caller) ++steps;
+      };
+      Group group = join_or_throw(options);
+      std::vector<int> values((std::size_t{256} << 10) / sizeof(int), 7 - rank);
+      require(group.barrier());
+      steps = 0;
+      require(group.broadcast(values, 0));
+      if (rank == 0) given = steps;
+      EXPECT_THAT(values, Each(7));
+    });
+    return given;
+  }
+
+  Meeting meeting_;
+};
+
+TEST_F(ChoiceOnHost, IsObeyedByAGroup) {
+  EXPECT_EQ(steps_under("broadcast/host:16k-:lend"), 1);
+  EXPECT_EQ(steps_under("broadcast/host:16k-:stage"), 8);  // of 32 KiB
+  EXPECT_EQ(steps_under("broadcast/host:16k-:lend,broadcast/host:256k-:stream"), 8);
+  EXPECT_EQ(steps_under("broadcast/host:16k-256k:stream,broadcast/host:256k-:lend"), 1);
+}
+
+TEST_F(ChoiceOnHost, ToLendIsToStageWhereARankDoesNotWantTo) {
+  ::setenv("MUSTER_LEND", "0", 1);
+  EXPECT_EQ(steps_under("broadcast/host:16k-:lend"), 8);
 }
 
 }  // namespace

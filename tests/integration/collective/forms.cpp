@@ -61,7 +61,7 @@ std::vector<Form> by_messages(Operation operation, int size) {
   const auto table = collective::ChoiceTable::builtin();
   for (const auto& row : table.rows())
     if (row.operation == operation && row.layout == collective::Layout::flat)
-      forms.push_back({std::string(row.algorithm->name), block_for(operation, row.from, size)});
+      forms.push_back({std::string(row.name()), block_for(operation, row.from, size)});
   // Those that run only when they are asked for.
   for (const auto& row : collective::algorithm_rows()) {
     const bool there = std::any_of(forms.begin(), forms.end(),

@@ -44,6 +44,13 @@ TEST_P(TableOn, ARankThatChoosesOtherAlgorithmsIsRefused) {
   }
 }
 
+TEST_P(TableOn, ARankThatGivesInOtherWaysOnOneHostIsRefused) {
+  as_processes(2, [&](int rank) {
+    if (rank == 1) choose_by("gather/host:1M-:lend");
+    demand_refusal(Group::join(options(2, rank)), 1);
+  });
+}
+
 TEST_P(TableOn, ANewcomerThatChoosesOtherAlgorithmsIsRefusedAndTheOthersGoOn) {
   as_processes(3, [&](int rank) {
     if (rank == 2) {

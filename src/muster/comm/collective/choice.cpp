@@ -15,6 +15,7 @@ using enum Operation;
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
 constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kAboveInline = shared::kInlineBytes + 1;
 
 struct BuiltinRow {
   Operation operation;
@@ -25,7 +26,8 @@ struct BuiltinRow {
 
 // Fewest messages while latency counts, fewest bytes above. The switch points are those of the
 // field (Open MPI, MPICH, UCC lie between 4 KiB and 512 KiB), moved to where our transports change
-// sides.
+// sides. On one host ranks try all ways from where these differ: for allreduce, which lends in two
+// steps, that is later.
 //
 // In mixed groups two levels send one message where others send one for each pair of ranks on two
 // hosts, and pay with a second way, through the leaders. So scatter and gather use them while
@@ -35,39 +37,73 @@ struct BuiltinRow {
 constexpr BuiltinRow kBuiltin[] = {
     {barrier, Layout::flat, 0, "dissemination"},
     {barrier, Layout::mixed, 0, "two_level"},
+    {barrier, Layout::host, 0, "inline"},
     {broadcast, Layout::flat, 0, "binomial"},
     {broadcast, Layout::flat, 128 * kKiB, "scatter_allgather"},
     {broadcast, Layout::mixed, 0, "two_level"},
+    {broadcast, Layout::host, 0, "inline"},
+    {broadcast, Layout::host, kAboveInline, "stage"},
+    {broadcast, Layout::host, shared::kLendFrom, "quickest"},
     {scatter, Layout::flat, 0, "binomial"},
     {scatter, Layout::flat, 8 * kKiB, "linear"},
     {scatter, Layout::mixed, 0, "two_level"},
     {scatter, Layout::mixed, 64 * kKiB, "linear"},
+    {scatter, Layout::host, 0, "inline"},
+    {scatter, Layout::host, kAboveInline, "stage"},
+    {scatter, Layout::host, shared::kLendFrom, "quickest"},
     {gather, Layout::flat, 0, "binomial"},
     {gather, Layout::flat, 8 * kKiB, "linear"},
     {gather, Layout::mixed, 0, "two_level"},
     {gather, Layout::mixed, 64 * kKiB, "linear"},
+    {gather, Layout::host, 0, "inline"},
+    {gather, Layout::host, kAboveInline, "stage"},
+    {gather, Layout::host, shared::kLendFrom, "quickest"},
     {reduce, Layout::flat, 0, "binomial"},
     {reduce, Layout::flat, 64 * kKiB, "rabenseifner"},
     {reduce, Layout::mixed, 0, "two_level"},
+    {reduce, Layout::host, 0, "inline"},
+    {reduce, Layout::host, kAboveInline, "stage"},
+    {reduce, Layout::host, shared::kLendFrom, "quickest"},
     {allreduce, Layout::flat, 0, "recursive_doubling"},
     {allreduce, Layout::flat, 16 * kKiB, "rabenseifner"},
     {allreduce, Layout::flat, kMiB, "ring"},
     {allreduce, Layout::mixed, 0, "two_level"},
+    {allreduce, Layout::host, 0, "inline"},
+    {allreduce, Layout::host, kAboveInline, "stage"},
+    {allreduce, Layout::host, 64 * kKiB, "quickest"},
     {allgather, Layout::flat, 0, "bruck"},
     {allgather, Layout::flat, 64 * kKiB, "ring"},
     {allgather, Layout::mixed, 0, "two_level"},
     {allgather, Layout::mixed, kMiB, "ring"},
+    {allgather, Layout::host, 0, "inline"},
+    {allgather, Layout::host, kAboveInline, "stage"},
+    {allgather, Layout::host, shared::kLendFrom, "quickest"},
     {reduce_scatter, Layout::flat, 0, "direct"},
     {reduce_scatter, Layout::flat, 8 * kKiB, "recursive_halving"},
     {reduce_scatter, Layout::flat, 512 * kKiB, "ring"},
     {reduce_scatter, Layout::mixed, 0, "two_level"},
     {reduce_scatter, Layout::mixed, kMiB, "ring"},
+    {reduce_scatter, Layout::host, 0, "inline"},
+    {reduce_scatter, Layout::host, kAboveInline, "stage"},
+    {reduce_scatter, Layout::host, shared::kLendFrom, "quickest"},
     {all_to_all, Layout::flat, 0, "linear"},
     {all_to_all, Layout::flat, 256 * kKiB, "pairwise"},
     {all_to_all, Layout::mixed, 0, "two_level"},
     {all_to_all, Layout::mixed, 32 * kKiB, "linear"},
     {all_to_all, Layout::mixed, 256 * kKiB, "pairwise"},
+    {all_to_all, Layout::host, 0, "inline"},
+    {all_to_all, Layout::host, kAboveInline, "stage"},
+    {all_to_all, Layout::host, shared::kLendFrom, "quickest"},
 };
+
+Chosen find(Operation operation, Layout layout, std::string_view name) {
+  const auto there = [](const auto* row) -> Chosen {
+    MUSTER_ASSERT(row != nullptr, "the table names what exists");
+    return row;
+  };
+  return layout == Layout::host ? there(shared::find_way(operation, name))
+                                : there(find_algorithm(operation, name));
+}
 
 bool same_group(const ChoiceRow& row, Operation operation, Layout layout) {
   return row.operation == operation && row.layout == layout;
@@ -75,7 +111,10 @@ bool same_group(const ChoiceRow& row, Operation operation, Layout layout) {
 
 }  // namespace
 
-std::string_view name(Layout layout) { return layout == Layout::flat ? "flat" : "mixed"; }
+std::string_view name(Layout layout) {
+  constexpr std::array<std::string_view, kLayouts.size()> kNames = {"flat", "mixed", "host"};
+  return kNames[static_cast<std::size_t>(layout)];
+}
 
 Layout layout(const Place& place) {
   if (place.hosts.size() != static_cast<std::size_t>(place.size)) return Layout::flat;
@@ -88,11 +127,8 @@ Layout layout(const Place& place) {
 
 ChoiceTable ChoiceTable::builtin() {
   ChoiceTable table;
-  for (const auto& [operation, layout, from, algorithm] : kBuiltin) {
-    const AlgorithmRow* const row = find_algorithm(operation, algorithm);
-    MUSTER_ASSERT(row != nullptr, "the table names algorithms that exist");
-    table.rows_.push_back({operation, layout, from, row});
-  }
+  for (const auto& [operation, layout, from, name] : kBuiltin)
+    table.rows_.push_back({operation, layout, from, find(operation, layout, name)});
   return table;
 }
 
@@ -108,20 +144,20 @@ std::uint64_t ChoiceTable::digest() const {
   const ChoiceRow* before = nullptr;
   for (const ChoiceRow& row : rows_) {
     const bool goes_on = before != nullptr && same_group(*before, row.operation, row.layout) &&
-                         before->algorithm == row.algorithm;
+                         before->chosen == row.chosen;
     before = &row;
     if (goes_on) continue;
     for (const char c : fmt::format("{}/{}:{}:{}\n", collective::name(row.operation),
-                                    collective::name(row.layout), row.from, row.algorithm->name))
+                                    collective::name(row.layout), row.from, row.name()))
       digest = (digest ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
   }
   return digest;
 }
 
 void ChoiceTable::assign(Operation operation, Layout layout, std::size_t from, std::size_t to,
-                         const AlgorithmRow& algorithm) {
+                         Chosen chosen) {
   std::vector<ChoiceRow> result;
-  const auto add = [&](std::size_t begin, std::size_t end, const AlgorithmRow* what) {
+  const auto add = [&](std::size_t begin, std::size_t end, Chosen what) {
     if (begin < end) result.push_back({operation, layout, begin, what});
   };
   bool placed = false;
@@ -132,12 +168,12 @@ void ChoiceTable::assign(Operation operation, Layout layout, std::size_t from, s
       continue;
     }
     const std::size_t end = end_of(i);
-    add(row.from, std::min(end, from), row.algorithm);
+    add(row.from, std::min(end, from), row.chosen);
     if (!placed && end > from) {
-      add(from, to, &algorithm);
+      add(from, to, chosen);
       placed = true;
     }
-    add(std::max(row.from, to), end, row.algorithm);
+    add(std::max(row.from, to), end, row.chosen);
   }
   rows_ = std::move(result);
 }
@@ -148,11 +184,20 @@ const AlgorithmRow& ChoiceTable::choose(const Call& call, const Place& place) co
   const std::size_t bytes = all_know_counts(call) ? total_bytes(call, place.size) : 0;
   const AlgorithmRow* chosen = nullptr;
   for (const ChoiceRow& row : rows_)
-    if (same_group(row, call.operation, group) && row.from <= bytes) chosen = row.algorithm;
+    if (same_group(row, call.operation, group) && row.from <= bytes)
+      chosen = std::get<const AlgorithmRow*>(row.chosen);
   if (chosen != nullptr && takes(*chosen, call, place)) return *chosen;
   for (const AlgorithmRow& row : algorithm_rows())
     if (takes(row, call, place)) return row;
   MUSTER_ASSERT(false, "the first algorithm of every operation takes every call");
+}
+
+shared::Ways ChoiceTable::ways() const {
+  shared::Ways ways;
+  for (const ChoiceRow& row : rows_)
+    if (const auto* const way = std::get_if<const shared::WayRow*>(&row.chosen))
+      ways.add(row.operation, row.from, (*way)->way);
+  return ways;
 }
 
 Schedule make_schedule(const ChoiceTable& table, const Call& call, const Place& place) {

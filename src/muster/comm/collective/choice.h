@@ -1,14 +1,17 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "muster/base/result.h"
 #include "muster/comm/collective/algorithm/registry.h"
 #include "muster/comm/collective/schedule.h"
+#include "muster/comm/collective/shared/ways.h"
 
 namespace muster::comm::collective {
 
@@ -16,19 +19,33 @@ namespace muster::comm::collective {
 enum class Layout : std::uint8_t {
   flat,   ///< every rank alone on its host, or all on one
   mixed,  ///< several hosts, at least one with several ranks
+  host,   ///< all ranks on one host, in shared memory instead of by messages
 };
 
+inline constexpr std::array kLayouts = {Layout::flat, Layout::mixed, Layout::host};
+
+/// Of calls that go by messages.
 [[nodiscard]] Layout layout(const Place& place);
 
 [[nodiscard]] std::string_view name(Layout layout);
 
-/// One line of the table: for this operation and layout, and from `from` bytes (`total_bytes`) up
-/// to the next line's, this algorithm.
+/// An algorithm for messages, or a way in memory, for `Layout::host`. They live for ever.
+using Chosen = std::variant<const AlgorithmRow*, const shared::WayRow*>;
+
+/// One line of the table: for this operation and layout, and from `from` bytes up to the next
+/// line's, this algorithm. Bytes are `total_bytes`, and on one host those of a block.
 struct ChoiceRow {
   Operation operation;
   Layout layout;
   std::size_t from;
-  const AlgorithmRow* algorithm;  // one of algorithm_rows(), which live for ever
+  Chosen chosen;
+
+  [[nodiscard]] std::string_view name() const {
+    return std::visit([](const auto* row) { return row->name; }, chosen);
+  }
+  [[nodiscard]] std::string_view summary() const {
+    return std::visit([](const auto* row) { return row->summary; }, chosen);
+  }
 };
 
 /// Which algorithm an operation runs, by its bytes and by the layout of the group. All ranks of a
@@ -39,15 +56,18 @@ class ChoiceTable {
   [[nodiscard]] static ChoiceTable builtin();
   /// The built-in table with the entries of `text` put over it, separated by commas or white space:
   /// "allreduce:0-8k:recursive_doubling", with the bytes from 0 up to 8192 exclusive, "8k-" without
-  /// end, "*" for all, and "allreduce/mixed:…" for one layout only; # begins a comment. "@path"
-  /// reads them from a file. An error says at which position, and what could stand there.
+  /// end, "*" for all, and "allreduce/mixed:…" for one layout only, else for both that go by
+  /// messages; # begins a comment. "@path" reads them from a file. An error says at which position,
+  /// and what could stand there.
   [[nodiscard]] static Result<ChoiceTable> parse(std::string_view text);
   /// By MUSTER_COLLECTIVES; the built-in table when it is not set.
   [[nodiscard]] static Result<ChoiceTable> from_environment();
 
-  /// What runs: the line for the call's bytes, or when that does not take the call (different
-  /// counts, a reduction whose order matters), the first algorithm that does.
+  /// What runs by messages: the line for the call's bytes, or when that does not take the call
+  /// (different counts, a reduction whose order matters), the first algorithm that does.
   [[nodiscard]] const AlgorithmRow& choose(const Call& call, const Place& place) const;
+  /// What the lines for one host say.
+  [[nodiscard]] shared::Ways ways() const;
 
   /// By operation, layout and bytes.
   [[nodiscard]] const std::vector<ChoiceRow>& rows() const { return rows_; }
@@ -58,9 +78,8 @@ class ChoiceTable {
 
  private:
   friend class ChoiceParser;
-  /// Puts an algorithm into the bytes from … to-1.
-  void assign(Operation operation, Layout layout, std::size_t from, std::size_t to,
-              const AlgorithmRow& algorithm);
+  /// Chooses something for the bytes from … to-1.
+  void assign(Operation operation, Layout layout, std::size_t from, std::size_t to, Chosen chosen);
 
   std::vector<ChoiceRow> rows_;
 };

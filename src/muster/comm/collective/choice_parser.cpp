@@ -30,6 +30,7 @@ class ChoiceParser {
   struct Range {
     std::size_t from;
     std::size_t to;
+    std::string_view text;
   };
 
   static constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
@@ -91,9 +92,12 @@ class ChoiceParser {
     if (!take('/')) return std::vector{Layout::flat, Layout::mixed};
     const std::size_t position = at_;
     const std::string_view given = word(":");
-    for (const Layout candidate : {Layout::flat, Layout::mixed})
+    std::vector<std::string> allowed;
+    for (const Layout candidate : kLayouts) {
       if (name(candidate) == given) return std::vector{candidate};
-    return unknown(position, "a layout", given, {"flat", "mixed"});
+      allowed.emplace_back(name(candidate));
+    }
+    return unknown(position, "a layout", given, allowed);
   }
 
   static std::optional<std::size_t> bytes(std::string_view text) {
@@ -114,7 +118,7 @@ class ChoiceParser {
   [[nodiscard]] Result<Range> range() {
     const std::size_t position = at_;
     const std::string_view given = word(":");
-    if (given == "*") return Range{0, kNoEnd};
+    if (given == "*") return Range{0, kNoEnd, given};
     const std::size_t dash = given.find('-');
     const auto from = bytes(given.substr(0, dash));
     const std::string_view rest = dash == std::string_view::npos ? "" : given.substr(dash + 1);
@@ -125,17 +129,43 @@ class ChoiceParser {
           fmt::format("'{}' is not a range of bytes such as 0-8k, 64k-1M, 1M- or *", given));
     if (*from >= *to)
       return wrong(position, fmt::format("the range {} is empty: it ends before it begins", given));
-    return Range{*from, *to};
+    return Range{*from, *to, given};
   }
 
-  [[nodiscard]] Result<const AlgorithmRow*> algorithm(Operation operation) {
+  [[nodiscard]] Result<Chosen> algorithm(Operation operation) {
     const std::size_t position = at_;
     const std::string_view given = word(":");
-    if (const AlgorithmRow* const row = find_algorithm(operation, given)) return row;
+    if (const AlgorithmRow* const row = find_algorithm(operation, given)) return Chosen(row);
+    if (shared::find_way(operation, given) != nullptr)
+      return wrong(position, fmt::format("'{0}' is for ranks on one host, as in {1}/host:64k-:{0}",
+                                         given, name(operation)));
     std::vector<std::string> allowed;
     for (const AlgorithmRow& row : algorithm_rows())
       if (row.operation == operation) allowed.emplace_back(row.name);
     return unknown(position, fmt::format("an algorithm for {}", name(operation)), given, allowed);
+  }
+
+  /// On one host, for blocks of these sizes.
+  [[nodiscard]] Result<Chosen> way(Operation operation, const Range& range) {
+    const std::size_t position = at_;
+    const std::string_view given = word(":");
+    const shared::WayRow* const row = shared::find_way(operation, given);
+    if (row == nullptr) {
+      std::vector<std::string> allowed;
+      for (const shared::WayRow& way : shared::way_rows(operation)) allowed.emplace_back(way.name);
+      return unknown(position, fmt::format("a way for {} on one host", name(operation)), given,
+                     allowed);
+    }
+    if (range.from < row->from)
+      return wrong(position,
+                   fmt::format("'{}' takes blocks of {} bytes and more, and the range {} begins "
+                               "below",
+                               given, row->from, range.text));
+    if (range.to > row->to)
+      return wrong(position,
+                   fmt::format("'{}' takes blocks of up to {} bytes, and the range {} ends above",
+                               given, row->to - 1, range.text));
+    return Chosen(row);
   }
 
   [[nodiscard]] Result<void> colon(std::string_view after) {
@@ -154,9 +184,9 @@ class ChoiceParser {
     const auto when = range();
     if (!when) return fail(when.error());
     if (auto ok = colon("bytes"); !ok) return ok;
-    const auto how = algorithm(*what);
+    const auto how = where->front() == Layout::host ? way(*what, *when) : algorithm(*what);
     if (!how) return fail(how.error());
-    for (const Layout layout : *where) table_.assign(*what, layout, when->from, when->to, **how);
+    for (const Layout layout : *where) table_.assign(*what, layout, when->from, when->to, *how);
     return {};
   }
 

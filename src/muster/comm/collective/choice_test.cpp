@@ -11,6 +11,7 @@
 namespace muster::comm::collective {
 namespace {
 
+using shared::Way;
 using testing::HasSubstr;
 
 Call call_of(Operation operation, std::size_t bytes) {
@@ -32,14 +33,13 @@ std::string error_of(std::string_view text) {
 TEST(ChoiceTable, CoversEveryOperationAndLayoutFromZeroBytesOn) {
   const ChoiceTable table = ChoiceTable::builtin();
   for (const Operation operation : kOperations)
-    for (const Layout layout : {Layout::flat, Layout::mixed}) {
+    for (const Layout layout : kLayouts) {
       int lines = 0;
       std::size_t next = 0;
       for (std::size_t i = 0; i < table.rows().size(); ++i) {
         const ChoiceRow& row = table.rows()[i];
         if (row.operation != operation || row.layout != layout) continue;
         EXPECT_EQ(row.from, next) << name(operation);
-        EXPECT_EQ(row.algorithm->operation, operation);
         next = table.end_of(i);
         ++lines;
       }
@@ -78,6 +78,29 @@ TEST(ChoiceTable, LetsBlocksThatTheLeadersDoNotKnowGoStraightToTheirRank) {
   }
 }
 
+TEST(ChoiceTable, HasWaysForRanksOnOneHostAndAlgorithmsForOthers) {
+  const ChoiceTable table = ChoiceTable::builtin();
+  for (const ChoiceRow& row : table.rows()) {
+    const auto* const algorithm = std::get_if<const AlgorithmRow*>(&row.chosen);
+    EXPECT_EQ(algorithm == nullptr, row.layout == Layout::host)
+        << name(row.operation) << " " << row.name();
+    if (algorithm != nullptr) {
+      EXPECT_EQ((*algorithm)->operation, row.operation);
+    }
+  }
+}
+
+TEST(ChoiceTable, LetsRanksOnOneHostFindOutHowLargeBlocksGo) {
+  const shared::Ways ways = ChoiceTable::builtin().ways();
+  for (const Operation operation : kOperations) {
+    if (operation == Operation::barrier) continue;
+    const std::size_t from = (operation == Operation::allreduce ? 64 : 16) << 10;
+    EXPECT_EQ(ways.of(operation, from - 1), Way::stage) << name(operation);
+    EXPECT_EQ(ways.of(operation, from), std::nullopt) << name(operation);
+    EXPECT_EQ(ways.of(operation, std::size_t{1} << 40), std::nullopt) << name(operation);
+  }
+}
+
 TEST(ChoiceTable, KeepsTheOrderOfRanksForAReductionThatNeedsIt) {
   const ChoiceTable table = ChoiceTable::builtin();
   Call call = call_of(Operation::allreduce, 8 << 20);
@@ -101,6 +124,65 @@ TEST(ChoiceTable, TakesOverridesForRangesOfBytes) {
   EXPECT_EQ(chosen(*table, call_of(Operation::broadcast, 0), place), "scatter_allgather");
 }
 
+TEST(ChoiceTable, TakesOverridesForRanksOnOneHost) {
+  const auto table = ChoiceTable::parse(
+      "allreduce/host:16k-:quickest,allreduce/host:1M-:stream,gather/host:20000-30000:lend");
+  ASSERT_TRUE(table) << table.error().message();
+  const shared::Ways ways = table->ways();
+  EXPECT_EQ(ways.of(Operation::allreduce, (16 << 10) - 1), Way::stage);
+  EXPECT_EQ(ways.of(Operation::allreduce, (1 << 20) - 1), std::nullopt);
+  EXPECT_EQ(ways.of(Operation::allreduce, 1 << 20), Way::stream);
+  EXPECT_EQ(ways.of(Operation::gather, 19'999), std::nullopt);
+  EXPECT_EQ(ways.of(Operation::gather, 20'000), Way::lend);
+  EXPECT_EQ(ways.of(Operation::gather, 30'000), std::nullopt);
+  const int together[] = {0, 0, 0, 0};
+  const Call call = call_of(Operation::allreduce, 8 << 20);
+  EXPECT_EQ(chosen(*table, call, {0, 4, together}), "ring") << "by messages";
+}
+
+TEST(ChoiceTable, LeavesRanksOnOneHostAloneWhereNoLayoutIsNamed) {
+  const auto rows_on_host = [](const ChoiceTable& table) {
+    std::vector<std::string> texts;
+    for (const ChoiceRow& row : table.rows())
+      if (row.layout == Layout::host) texts.emplace_back(row.name());
+    return texts;
+  };
+  EXPECT_EQ(rows_on_host(ChoiceTable::parse("allreduce:*:ring").value()),
+            rows_on_host(ChoiceTable::builtin()));
+}
+
+TEST(ChoiceTable, TakesForRanksOnOneHostWhatIsTrueAnyway) {
+  for (const char* text :
+       {"barrier/host:*:inline", "allreduce/host:0-361:inline", "gather/host:361-16k:stage"}) {
+    const auto table = ChoiceTable::parse(text);
+    ASSERT_TRUE(table) << table.error().message();
+    EXPECT_EQ(table->digest(), ChoiceTable::builtin().digest()) << text;
+  }
+}
+
+TEST(ChoiceTable, SaysWhatRanksOnOneHostCannotDo) {
+  EXPECT_THAT(error_of("allreduce/host:0-1k:inline"),
+              HasSubstr("at position 21: 'inline' takes blocks of up to 360 bytes, and the range "
+                        "0-1k ends above"));
+  EXPECT_THAT(
+      error_of("allreduce/host:*:stage"),
+      HasSubstr("'stage' takes blocks of 361 bytes and more, and the range * begins below"));
+  for (const std::string way : {"lend", "stream", "quickest"})
+    EXPECT_THAT(error_of("allreduce/host:8k-:" + way),
+                HasSubstr("'" + way +
+                          "' takes blocks of 16384 bytes and more, and the range 8k- "
+                          "begins below"));
+  EXPECT_THAT(error_of("barrier/host:*:stage"),
+              HasSubstr("'stage' is not a way for barrier on one host; there are inline"));
+  EXPECT_THAT(error_of("allreduce/host:1M-:steam"),
+              testing::AllOf(HasSubstr("at position 20: 'steam' is not a way for allreduce"),
+                             HasSubstr("perhaps 'stream' is meant"), HasSubstr("quickest")));
+  EXPECT_THAT(error_of("allreduce/host:1M-:ring"), HasSubstr("'ring' is not a way"));
+  EXPECT_THAT(error_of("allreduce:1M-:lend"),
+              HasSubstr("'lend' is for ranks on one host, as in allreduce/host:64k-:lend"));
+  EXPECT_THAT(error_of("allreduce/hosts:1M-:lend"), HasSubstr("perhaps 'host' is meant"));
+}
+
 TEST(ChoiceTable, HasTheSameDigestWhereItChoosesAlike) {
   const auto digest = [](const char* text) { return ChoiceTable::parse(text).value().digest(); };
   EXPECT_EQ(digest(""), ChoiceTable::builtin().digest());
@@ -109,6 +191,10 @@ TEST(ChoiceTable, HasTheSameDigestWhereItChoosesAlike) {
   EXPECT_NE(digest("allreduce:*:ring"), digest(""));
   EXPECT_NE(digest("allreduce:1k-:ring"), digest("allreduce:2k-:ring"));
   EXPECT_NE(digest("allreduce/flat:*:ring"), digest("allreduce/mixed:*:ring"));
+  EXPECT_EQ(digest("gather/host:1M-:lend"), digest("gather/host:1M-2M:lend gather/host:2M-:lend"));
+  EXPECT_NE(digest("gather/host:1M-:lend"), digest(""));
+  EXPECT_NE(digest("gather/host:1M-:lend"), digest("gather/host:1M-:stage"));
+  EXPECT_NE(digest("gather/host:1M-:lend"), digest("gather/host:2M-:lend"));
 }
 
 TEST(ChoiceTable, ReadsOverridesFromAFile) {

@@ -215,6 +215,7 @@ void Group::Impl::use_segment(std::shared_ptr<collective::shared::Segment> segme
   };
   // All ranks have tried whether they can read each other's memory before anybody counts on it.
   options.lends = segment->ranks_can_read_each_other();
+  options.ways = crew_->table()->ways();
   const std::lock_guard lock(crew_->mutex());
   shared_ =
       std::make_shared<collective::shared::SharedPlane>(std::move(segment), std::move(options));

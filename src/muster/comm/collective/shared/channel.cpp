@@ -1,19 +1,21 @@
 #include "muster/comm/collective/shared/channel.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::comm::collective::shared {
 
 static_assert(kLoanKinds == kOperations.size() * kLoanSizes);
 
 Channel::Channel(Segment& segment, std::size_t index, Duration lease, bool may_lend,
-                 const std::function<void()>* at_step)
+                 const std::function<void()>* at_step, Ways ways)
     : segment_(segment),
       may_lend_(may_lend),
       at_step_(at_step),
       own_(&segment.control(segment.rank()).channels[index]),
       own_staging_(segment.staging(segment.rank(), index)),
-      lease_(lease) {
+      lease_(lease),
+      ways_(std::move(ways)) {
   for (int rank = 0; rank < segment.ranks(); ++rank)
     peers_.push_back({&segment.control(rank).channels[index], segment.staging(rank, index)});
   for (std::size_t kind = 0; kind < kLoanKinds; ++kind) {

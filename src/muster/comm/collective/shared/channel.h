@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "muster/base/clock.h"
@@ -15,6 +16,7 @@
 #include "muster/comm/collective/shared/contest.h"
 #include "muster/comm/collective/shared/layout.h"
 #include "muster/comm/collective/shared/segment.h"
+#include "muster/comm/collective/shared/ways.h"
 
 namespace muster::comm::collective::shared {
 
@@ -39,9 +41,9 @@ struct Parcel {
 class Channel {
  public:
   /// `may_lend`: ranks can read each other's memory. `at_step`, if there is one, is called before
-  /// anything is said; it outlives the channel.
+  /// anything is said; it outlives the channel. `ways` are the same on all ranks.
   Channel(Segment& segment, std::size_t index, Duration lease, bool may_lend = false,
-          const std::function<void()>* at_step = nullptr);
+          const std::function<void()>* at_step = nullptr, Ways ways = {});
 
   [[nodiscard]] Segment& segment() const { return segment_; }
   [[nodiscard]] int rank() const { return segment_.rank(); }
@@ -184,6 +186,12 @@ class Channel {
   /// The same, for those that this one waits for where `may_say` is false.
   [[nodiscard]] int who_takes_room(std::uint64_t position, bool staged) const;
 
+  /// In which way blocks of so many bytes are given, where ranks need not find it out.
+  [[nodiscard]] std::optional<Way> settled(collective::Operation operation,
+                                           std::size_t block) const {
+    const std::optional<Way> way = ways_.of(operation, block);
+    return way == Way::lend && !may_lend_ ? Way::stage : way;
+  }
   /// How a rank wants others to give, in calls of a kind.
   [[nodiscard]] Way wish(int rank, std::size_t kind) const {
     const auto& wishes = peers_[static_cast<std::size_t>(rank)].control->wishes;
@@ -305,6 +313,7 @@ class Channel {
   std::size_t scratch_bytes_ = 0;
   std::unique_ptr<std::byte[]> copy_;  // of what is lent and cannot be read
   Duration lease_;
+  Ways ways_;
 };
 
 }  // namespace muster::comm::collective::shared

@@ -25,11 +25,6 @@ namespace muster::comm::collective::shared {
 /// Steps: 2. Bytes: every rank reads (n - 1)/n · bytes of inputs and as much of results; or, where
 /// each of two combines the whole, `bytes` of inputs.
 struct LentAllreduce {
-  static bool takes(const Call& call) {
-    return call.operation == collective::Operation::allreduce &&
-           call.count * item_size(call.element) >= kFrom;
-  }
-
   LentAllreduce(Channel& channel, const Call& call)
       : task(channel, call), pact(task), needs_to(task.ranks), sources(task.ranks) {
     const auto ranks = static_cast<std::size_t>(task.ranks);
@@ -126,8 +121,6 @@ struct LentAllreduce {
 
   // The second step is given when the first was taken.
   static constexpr bool waits_to_give = true;
-  // Below, copying through staging is as fast.
-  static constexpr std::size_t kFrom = std::size_t{64} << 10;
 
   Task task;
   Pact pact;

@@ -3,6 +3,7 @@
 #include <bitset>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "muster/base/result.h"
@@ -16,8 +17,8 @@ namespace muster::comm::collective::shared {
 /// straight out of that process, by a system call, or out of its arena: as a whole, or, where it is
 /// combined, piece by piece. Who lends waits until all have read.
 ///
-/// Every rank follows the wish of one of those who take, the judge, but nobody relies on that: of
-/// one call, some blocks may be lent and others staged.
+/// Every rank follows the wish of one of those who take, the judge, unless the table settles the
+/// way. But nobody relies on that: of one call, some blocks may be lent and others staged.
 class Loan {
  public:
   explicit Loan(const Task& task) : task_(task) {}
@@ -101,9 +102,10 @@ class Loan {
     open_ = true;
     kind_ = kind_of(task_.call.operation, block);
     block_ = block;
-    wish_ = task_.channel.wish(judge, kind_);
+    const std::optional<Way> settled = task_.channel.settled(task_.call.operation, block);
+    wish_ = settled ? *settled : task_.channel.wish(judge, kind_);
     if (!input.empty()) lend(input);
-    judges_ = task_.rank == judge;
+    judges_ = task_.rank == judge && !settled;
     if (judges_) began_ = now();
     return lends();
   }

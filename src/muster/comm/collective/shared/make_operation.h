@@ -46,7 +46,7 @@ auto choose_operation(Channel& channel, const Call& call, Use use) {
     case Operation::allreduce:
       if (InlineReduce::fits(call))
         return use.template operator()<Brief<InlineReduce>>(channel, call);
-      if (ranks > 1 && LentAllreduce::takes(call)) {
+      if (Loan::is_worth_it(bytes, ranks)) {
         const Way way = Pact::way(channel, call, bytes);
         if (way == Way::lend) return use.template operator()<Stepped<LentAllreduce>>(channel, call);
         if (ranks > 2) return use.template operator()<SplitAllreduce>(channel, call, way);

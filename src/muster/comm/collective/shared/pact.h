@@ -2,30 +2,32 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 
 #include "muster/comm/collective/shared/contest.h"
 #include "muster/comm/collective/shared/task.h"
 
 namespace muster::comm::collective::shared {
 
-/// For calls that all ranks have to do in the same way. Rank 0 finds the quicker way, and says in
-/// its line of the first step how the next call of this kind is done; all others read that line in
-/// any case, so they agree.
+/// For calls that all ranks have to do in the same way. Unless the table settles which, rank 0
+/// finds the quickest, and says in its line of the first step how the next call of this kind is
+/// done; all others read that line in any case, so they agree.
 class Pact {
  public:
   explicit Pact(const Task& task) : task_(task) {}
 
-  /// How a call is done for which both ways are open; the same on all ranks.
+  /// How a call is done for which all ways are open; the same on all ranks.
   [[nodiscard]] static Way way(const Channel& channel, const Call& call, std::size_t bytes) {
-    return channel.agreed(kind_of(call.operation, bytes));
+    const std::optional<Way> settled = channel.settled(call.operation, bytes);
+    return settled ? *settled : channel.agreed(kind_of(call.operation, bytes));
   }
 
   void open(std::size_t bytes, Way way) {
-    open_ = true;
     way_ = way;
+    open_ = !task_.channel.settled(task_.call.operation, bytes);
     bytes_ = bytes;
     kind_ = kind_of(task_.call.operation, bytes);
-    if (task_.rank == 0) began_ = std::chrono::steady_clock::now();
+    if (open_ && task_.rank == 0) began_ = std::chrono::steady_clock::now();
   }
 
   /// Puts into rank 0's line of the first step how the next call is done.
@@ -42,7 +44,7 @@ class Pact {
                         static_cast<Way>(task_.channel.line(0, task_.first).payload[kNextAt]));
   }
   /// Whether what is staged goes past the cache.
-  [[nodiscard]] bool streams() const { return open_ && way_ == Way::stream; }
+  [[nodiscard]] bool streams() const { return way_ == Way::stream; }
   void end() {
     if (open_ && task_.rank == 0)
       task_.channel.note(kind_, way_, bytes_, std::chrono::steady_clock::now() - began_);
@@ -52,8 +54,8 @@ class Pact {
   // Operations have up to two words of their own before it.
   static constexpr std::size_t kNextAt = 16;
 
-  const Task& task_;  // of the operation that owns this
-  bool open_ = false;
+  const Task& task_;   // of the operation that owns this
+  bool open_ = false;  // ranks find out how the next call is done
   Way way_ = Way::stage;
   std::size_t kind_ = 0;
   std::size_t bytes_ = 0;

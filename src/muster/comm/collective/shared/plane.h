@@ -15,6 +15,7 @@
 #include "muster/base/fork_guard.h"
 #include "muster/base/result.h"
 #include "muster/comm/collective/call.h"
+#include "muster/comm/collective/choice.h"
 #include "muster/comm/collective/handle_state.h"
 #include "muster/comm/collective/shared/channel.h"
 #include "muster/comm/collective/shared/hold.h"
@@ -40,6 +41,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
     std::function<void()> at_step;                        ///< as in GroupOptions
     bool lends = false;                                   ///< ranks can read each other's memory
     Duration lease = std::chrono::seconds(3);             ///< as in GroupOptions
+    Ways ways = ChoiceTable::builtin().ways();            ///< the same on all ranks
   };
 
   SharedPlane(std::shared_ptr<Segment> segment, Options options);
@@ -82,7 +84,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   struct Lane {
     Lane(Segment& segment, std::size_t number, const Options& options)
         : channel(segment, number, options.lease, options.lends,
-                  options.at_step ? &options.at_step : nullptr),
+                  options.at_step ? &options.at_step : nullptr, options.ways),
           index(number) {}
 
     Hold owner;  ///< held by whoever carries on the first call
