@@ -1,7 +1,11 @@
 // Data-parallel training: every rank has its own data, the gradients are averaged, and all take the
-// same step. One rank dies on the way; the others go on without it.
+// same step. One rank is killed on the way; the others go on without it. The program starts its
+// ranks itself, or leaves that to
+//
+//     muster run --keep-going -n 3 -- build/release/bin/data_parallel
 
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <random>
 #include <vector>
@@ -60,18 +64,24 @@ void recover(Group& group, std::vector<float>& weights, int& step) {
 }
 // endregion
 
-int train(const std::string& name) {
-  GroupOptions options;
-  options.name = name;
-  options.size = kRanks;
-  Group group = Group::join(options).value();
+/// Whether all ranks have the same bits.
+bool same_everywhere(Group& group, const std::vector<float>& weights) {
+  std::vector<float> first = weights;
+  check(group.broadcast(first, 0));
+  std::vector<int> same{first == weights ? 1 : 0};
+  check(group.allreduce(same, ReductionKind::min));
+  return same[0] == 1;
+}
+
+int train(Group group) {
+  const int ranks = group.size();
   const Samples samples(group.rank());
   const bool dies = group.rank() == 1;
   std::vector<float> weights(kFeatures);
 
   // region train
   for (int step = 0; step < kSteps;) {
-    if (dies && step == 100) std::_Exit(0);  // without a word, as if it had been killed
+    if (dies && step == 100) std::raise(SIGKILL);
     std::vector<float> gradient = samples.gradient(weights);
     const auto averaged = group.allreduce(gradient, ReductionKind::mean);
     if (!averaged && averaged.error().is(Errc::rank_lost)) {
@@ -89,9 +99,25 @@ int train(const std::string& name) {
     furthest = std::max(furthest, std::abs(weights[j] - static_cast<float>(j + 1)));
   fmt::print("rank {} of {}: the weights are off by at most {:.3f}\n", group.rank(), group.size(),
              furthest);
-  return furthest < 0.1F && group.size() == kRanks - 1 ? 0 : 1;
+  const bool same = same_everywhere(group, weights);
+  if (!same) fmt::print("the ranks have different weights\n");
+  return same && furthest < 0.1F && group.size() == ranks - 1 ? 0 : 1;
+}
+
+int join_and_train(const std::string& name) {
+  GroupOptions options;
+  options.name = name;
+  options.size = kRanks;
+  return train(Group::join(options).value());
+}
+
+int train_as_launched(const std::string& /*group*/) {
+  return train(Group::from_environment().value());
 }
 
 int main(int argc, char** argv) {
-  return example::run_roles(argc, argv, {{"rank", train, kRanks}});
+  if (std::getenv("MUSTER_RANK") != nullptr)
+    return example::play({.name = "rank", .run = train_as_launched}, "");
+  return example::run_roles(
+      argc, argv, {{.name = "rank", .run = join_and_train, .processes = kRanks, .killed = 1}});
 }

@@ -22,6 +22,7 @@ struct Role {
   std::string name;
   std::function<int(const std::string& group)> run;
   int processes = 1;
+  int killed = 0;  ///< as many of them are killed on the way
 };
 
 /// Ends the role with what went wrong.
@@ -50,7 +51,8 @@ inline pid_t start(std::string program, std::string role, std::string group) {
   return pid;
 }
 
-/// `PROGRAM` starts all roles in processes of their own and returns 0 if all of them did;
+/// `PROGRAM` starts all roles in processes of their own and returns 0 if all of them did, except
+/// those that were to be killed;
 /// `PROGRAM ROLE GROUP` plays one role in this process, to try it in several terminals.
 inline int run_roles(int argc, char** argv, const std::vector<Role>& roles) {
   if (argc == 3) {
@@ -64,16 +66,21 @@ inline int run_roles(int argc, char** argv, const std::vector<Role>& roles) {
   }
   const std::string group = fmt::format("example-{}", getpid());
   std::vector<pid_t> processes;
+  int to_be_killed = 0;
   for (const Role& role : roles) {
+    to_be_killed += role.killed;
     for (int i = 0; i < role.processes; ++i) processes.push_back(start(argv[0], role.name, group));
   }
   bool well = true;
   for (const pid_t process : processes) {
     int status = 0;
     waitpid(process, &status, 0);
-    well = well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+      --to_be_killed;
+    else
+      well = well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
-  return well ? 0 : 1;
+  return well && to_be_killed == 0 ? 0 : 1;
 }
 
 }  // namespace example

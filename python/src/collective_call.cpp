@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,6 +12,7 @@ namespace {
 
 using namespace comm::collective;
 using Counts = std::vector<std::size_t>;
+using Shape = std::vector<std::size_t>;
 
 class Maker {
  public:
@@ -27,6 +29,8 @@ class Maker {
         (call_.root < 0 || static_cast<std::size_t>(call_.root) >= n_))
       wrong(fmt::format("root is {}, and the group has the ranks 0 to {}", call_.root, n_ - 1));
     set_counts();
+    check_shapes();
+    set_shape();
     if (overlaps(call_, rank_, static_cast<int>(n_)))
       wrong("data and out overlap; they are the same memory, to work in place, or lie apart");
     check(call_, rank_, static_cast<int>(n_));
@@ -191,6 +195,42 @@ class Maker {
         }
         return;
     }
+  }
+
+  /// Where both arrays hold as many items, a row of one means the same place in the other. One
+  /// dimension stands for the items in C order.
+  void check_shapes() const {
+    const bool as_many = call_.operation == Operation::reduce ||
+                         call_.operation == Operation::allreduce ||
+                         (call_.operation == Operation::all_to_all && !call_.variable);
+    const auto& in = made_.input.shape();
+    const auto& out = made_.output.shape();
+    if (as_many && in.size() > 1 && out.size() > 1 && in != out)
+      wrong(fmt::format("out has the shape {} and data {}; pass the same, or ravel() one of them",
+                        text_of(out), text_of(in)));
+  }
+
+  static std::string text_of(const Shape& shape) {
+    return fmt::format("({})", fmt::join(shape, ", "));
+  }
+
+  void set_shape() {
+    if (call_.variable || call_.operation == Operation::scatter) return;
+    const ArrayView& given = arguments_.input.is_none() ? made_.output : made_.input;
+    const bool gives_block =
+        call_.operation == Operation::gather || call_.operation == Operation::allgather;
+    // In place, a block is what the others give who do not work in place.
+    const bool is_all_blocks =
+        gives_block && (arguments_.input.is_none() || given.count() != call_.count);
+    call_.shape = hash_of_shape(is_all_blocks ? shape_of_block(given.shape()) : given.shape());
+  }
+
+  /// As the shape of all blocks is made of that of one, (n, *shape), or where rows were joined.
+  Shape shape_of_block(Shape shape) const {
+    if (shape.empty() || shape[0] % n_ != 0) return {};
+    shape[0] /= n_;
+    if (shape[0] == 1) shape.erase(shape.begin());
+    return shape;
   }
 
   /// In place, the one buffer holds all blocks, and there is no other. A block that begins where

@@ -93,14 +93,24 @@ def test_a_rank_that_is_killed_ends_the_others_with_its_status(start):
     assert "muster: rank 1 of 3: signal 9 (SIGKILL)\n" in output
 
 
-def test_training_goes_on_without_a_rank_that_is_killed(start):
-    example = ROOT / "examples" / "python" / "data_parallel.py"
-    run = start(sys.executable, example, options=["--keep-going"])
+@pytest.mark.parametrize(
+    ("program", "last_words", "ranks"),
+    [
+        ([BIN / "data_parallel"], r"rank (\d) of (\d): the weights are off", "01"),
+        (
+            [sys.executable, ROOT / "examples" / "python" / "data_parallel.py"],
+            r"rank (\d) ended in a group of (\d)",
+            "02",
+        ),
+    ],
+    ids=["cpp", "python"],
+)
+def test_training_goes_on_without_a_rank_that_is_killed(start, program, last_words, ranks):
+    run = start(*program, options=["--keep-going"])
     output = run.stdout.read()
     assert run.wait(PATIENCE) == 128 + signal.SIGKILL, output
     assert "muster: rank 1 of 3: signal 9 (SIGKILL)\n" in output
-    ended = sorted(re.findall(r"rank (\d) ended in a group of (\d)", output))
-    assert ended == [("0", "2"), ("2", "2")], output
+    assert sorted(re.findall(last_words, output)) == [(rank, "2") for rank in ranks], output
 
 
 WAIT_FOR_EACH_OTHER = """

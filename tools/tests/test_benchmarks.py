@@ -2,6 +2,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,17 @@ def test_rows_of_collectives_say_how_many_ranks_and_how_far_apart_the_repetition
     assert row["ranks"] == 4
     assert row["ours_spread"] == pytest.approx([3, 5])
     assert row["peer_spread"] == pytest.approx([13, 15])
+
+
+def test_collectives_end_well_and_say_so_when_there_is_nothing_to_plot_with(
+    monkeypatch, capsys, tmp_path
+):
+    run = load(BENCHMARKS / "collectives" / "run")
+    monkeypatch.setattr(run, "start_systems", lambda *_: [])
+    monkeypatch.setattr(
+        sys, "argv", ["run", "--only", "nothing", "--plot", str(tmp_path / "plot.png")]
+    )
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as if it were not installed
+    assert run.main() == 0
+    assert "There is no plot: import of matplotlib" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []

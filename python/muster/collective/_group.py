@@ -66,8 +66,9 @@ class Group:
     may be ``data`` itself, and then the call works in place; for scatter, gather and allgather,
     the rank's block then lies at its place among all, and may also be given as that part. Arrays
     that overlap in another way raise ``ValueError``. Every operation returns ``out``.
-    Between ranks, and between ``data`` and ``out``, the number of items and the dtype must agree;
-    the shape need not: items count in C order, so (2, 3) fits (3, 2).
+    Between ranks, and between ``data`` and ``out`` where both hold as many items, the dtype and the
+    shape must agree. One dimension stands for the items in C order: ``out`` may have one where
+    ``data`` has several, or the other way round, and ranks whose shapes differ pass ``ravel()``.
 
     **Reductions.** ``op`` is "sum", "prod", "min", "max", "mean", "and", "or", "xor", or a function
     of two one-dimensional arrays that returns their combination, item by item, in a dtype that

@@ -39,6 +39,14 @@ def test_results_go_where_they_are_wanted(alone):
     assert alone.allreduce(data, out=data) is data
 
 
+def test_one_dimension_stands_for_the_items_of_several(alone):
+    data, out = np.arange(6.0).reshape(2, 3), np.zeros(6)
+    alone.allreduce(data, out=out)
+    assert out.tolist() == [0, 1, 2, 3, 4, 5]
+    alone.reduce(out + 1, out=data)
+    assert data.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
 def test_the_buffer_protocol_is_enough(alone):
     data = array.array("d", [1, 2, 3])
     out = bytearray(24)
@@ -113,6 +121,21 @@ def test_shared_arrays_are_arrays(alone):
         (lambda g: g.allreduce(np.zeros((4, 4))[:, ::2]), ValueError, "one piece in C order"),
         (lambda g: g.allreduce(np.zeros(3), out=bytearray(24)), TypeError, "data holds float64"),
         (lambda g: g.allreduce(np.zeros(3), np.zeros(4)), ValueError, "out holds 4 items, 3 are"),
+        (
+            lambda g: g.allreduce(np.zeros((2, 3)), np.zeros((3, 2))),
+            ValueError,
+            "[allreduce] out has the shape (3, 2) and data (2, 3); pass the same, or ravel()",
+        ),
+        (
+            lambda g: g.ireduce(np.zeros((2, 3)), np.zeros((1, 6))),
+            ValueError,
+            "[reduce] out has the shape (1, 6) and data (2, 3)",
+        ),
+        (
+            lambda g: g.all_to_all(np.zeros((2, 3)), np.zeros((2, 3, 1))),
+            ValueError,
+            "[all_to_all] out has the shape (2, 3, 1) and data (2, 3)",
+        ),
         (lambda g: g.allreduce(np.zeros(3), op="avg"), ValueError, "op is 'avg'; there are sum"),
         (lambda g: g.allreduce(np.zeros(3), op=3), TypeError, "op is a name such as 'sum'"),
         (lambda g: g.allreduce(np.zeros(3, int), op="mean"), ValueError, "not defined for int64"),

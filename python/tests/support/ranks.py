@@ -302,10 +302,57 @@ def let_go_by_a_function(group):
     return told
 
 
-def different_shapes(group):
-    """Rank 1 calls with another shape; returns what each rank was told."""
+def another_count(group):
+    """Rank 1 calls with another count; returns what each rank was told."""
     items = 5 if group.rank == 1 else 4
     return error_of(lambda: group.allreduce(np.zeros(items, np.float32), timeout=PATIENCE))
+
+
+def other_shapes(group):
+    """Rank 1 calls with another shape, and as many items; what each rank was told, by call."""
+    data = np.zeros((3, 2) if group.rank == 1 else (2, 3))
+    calls = {
+        "allreduce": lambda g: g.allreduce(data),
+        "started": lambda g: g.iallreduce(data).wait(PATIENCE),
+        "large": lambda g: g.allreduce(np.zeros((*data.shape, 50_000))),
+        "allgather": lambda g: g.allgather(data),
+        "in place": lambda g: g.allgather(None, np.zeros((2, *data.shape))),
+        "all_to_all": lambda g: g.all_to_all(data),
+        "reduce_scatter": lambda g: g.reduce_scatter(data),
+        "reduce": lambda g: g.reduce(data),
+        "broadcast": lambda g: g.broadcast(data),
+        "gather": lambda g: g.gather(data),
+    }
+    told = {}
+    for name, call in calls.items():
+        told[name] = error_of(_and_barrier, call, group)
+        group = group.shrink(timeout=PATIENCE).group
+    return told
+
+
+def _and_barrier(call, group):
+    call(group)
+    group.barrier(timeout=PATIENCE)
+
+
+def fitting_shapes(group):
+    """What two ranks get whose arrays differ, while their blocks do not."""
+    gives = group.rank == 0
+    block = np.full((2, 3), float(group.rank))
+    flat = np.zeros(6)
+    results = []
+
+    def keep(result):
+        results.append(None if result is None else result.ravel().tolist())
+
+    for shape in [(2, 2, 3), (4, 3)]:
+        out = np.repeat([0.0, 1.0], 6).reshape(shape)
+        keep(group.allgather(block if gives else None, out))
+        keep(group.gather(block if gives else out, out, root=1))
+    keep(group.scatter(out if gives else None, flat if gives else block))
+    keep(group.allreduce(block, flat if gives else block))
+    keep(group.allreduce(block.ravel() if gives else np.zeros(6)))
+    return results
 
 
 def lose_a_rank(group, victim):

@@ -116,7 +116,10 @@ Action set_up_run(CLI::App& parser, Io io) {
       .add_option("--discovery", options->run.discovery,
                   "Where ranks find each other; a folder of this host if not given")
       ->type_name("ADDRESS");
-  parser.add_option("--grace", options->grace, "From SIGTERM to SIGKILL")
+  parser
+      .add_option("--grace", options->grace,
+                  "From SIGTERM to SIGKILL. INT, TERM, HUP and QUIT end all ranks; USR1, USR2, "
+                  "ALRM, WINCH, TSTP and CONT go to them as well")
       ->type_name("TIME")
       ->capture_default_str();
   parser.add_flag("--keep-going", options->run.keep_going,

@@ -63,7 +63,8 @@ void check_countable(const Call& call, int size) {
     wrong(call, fmt::format("{} {} in a block of one of {} ranks are more than memory can hold",
                             count, name(call.element), size));
   };
-  if (call.count > most / static_cast<std::size_t>(size)) refuse(call.count);
+  if (call.count > most / static_cast<std::size_t>(size) || call.count >= kTooManyItems)
+    refuse(call.count);
   for (const auto* counts : {&call.counts, &call.receive_counts}) {
     std::size_t room = most;
     for (const std::size_t count : *counts) {
@@ -214,13 +215,20 @@ std::uint64_t hash_of(const std::vector<std::size_t>& counts) {
   return hash;
 }
 
+std::uint16_t hash_of_shape(const std::vector<std::size_t>& shape) {
+  if (shape.size() < 2) return 0;
+  const std::uint64_t hash = hash_of(shape) * 0x9e37'79b9'7f4a'7c15 >> 48;
+  return hash == 0 ? 1 : static_cast<std::uint16_t>(hash);
+}
+
 std::string describe(const Signature& signature) {
   const Operation operation = signature.operation;
   const std::string_view element = name(signature.element);
   std::string text(name(operation));
   if (operation == Operation::barrier) return text;
-  text += signature.variable != 0 ? fmt::format(" with different counts of {}", element)
-                                  : fmt::format(" of {} {}", signature.count, element);
+  text += signature.variable != 0
+              ? fmt::format(" with different counts of {}", element)
+              : fmt::format(" of {} {}", std::uint64_t{signature.count}, element);
   if (is_reducing(operation)) {
     const bool by_function = signature.reduction == ReductionKind::user;
     text += fmt::format(" by {}", by_function ? "a function" : name(signature.reduction));
@@ -244,6 +252,11 @@ std::string difference(int rank, const Signature& its, int other, const Signatur
         describe(its), rank, other);
   const std::string mine = describe(its);
   const std::string theirs = describe(others);
+  if (mine == theirs && its.variable == 0)
+    return fmt::format(
+        "rank {} calls {} in another shape than rank {}; where only the items should count, both "
+        "pass array.ravel()",
+        rank, mine, other);
   if (mine == theirs)
     return fmt::format("rank {} and rank {} both call {}, but not with the same counts", rank,
                        other, mine);

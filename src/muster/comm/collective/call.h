@@ -71,6 +71,9 @@ struct Call {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   bool variable = false;  ///< a form with different counts, also where `counts` may be empty
+  /// `hash_of_shape` of the array whose shape has to be the same on all ranks, where arrays have
+  /// shapes; not looked at where counts differ.
+  std::uint16_t shape = 0;
 
   [[nodiscard]] bool in_place() const { return input == output && output != nullptr; }
 };
@@ -138,6 +141,9 @@ inline void check(const Call& call, int rank, int size) {
   if (!is_plain(call, size)) check_in_full(call, rank, size);
 }
 
+/// More items than a block has; so many do not fit into the memory of a process.
+inline constexpr std::size_t kTooManyItems = std::size_t{1} << 48;
+
 /// What must agree between the ranks of one call. Travels with its messages, so that a rank that
 /// called something else is found out instead of waited for.
 struct Signature {
@@ -151,7 +157,9 @@ struct Signature {
   /// A hash of the rooted calls before this one with the same tag. In those not all ranks wait for
   /// each other, so two that both take themselves for the root find out at the next call.
   std::uint16_t earlier = 0;
-  std::uint64_t count = 0;  ///< items of a block; for variable counts a hash of those that all know
+  std::uint64_t count : 48 = 0;  ///< items of a block
+  /// As in `Call`. For variable counts these 64 bits are a hash of the counts that all know.
+  std::uint64_t shape : 16 = 0;
   bool operator==(const Signature&) const = default;
 };
 /// The same, as it is compared and hashed.
@@ -159,6 +167,8 @@ using SignatureWords = std::array<std::uint64_t, 2>;
 static_assert(sizeof(Signature) == sizeof(SignatureWords));
 
 [[nodiscard]] std::uint64_t hash_of(const std::vector<std::size_t>& counts);
+/// 0 up to one dimension: then the count says it all.
+[[nodiscard]] std::uint16_t hash_of_shape(const std::vector<std::size_t>& shape);
 
 /// Of a call; `earlier` as there. Every small call makes one, and reads it as words: so it is made
 /// as words, in registers. Byte by byte it would have to be in memory before it could be read.
@@ -178,7 +188,7 @@ static_assert(sizeof(Signature) == sizeof(SignatureWords));
     }
     if (is_rooted(call.operation))
       what |= static_cast<std::uint64_t>(static_cast<std::uint16_t>(call.root)) << 32;
-    count = call.count;
+    count = call.count | static_cast<std::uint64_t>(call.shape) << 48;
     if (call.variable) [[unlikely]] {
       what |= std::uint64_t{1} << 24;
       count = all_know_counts(call) ? hash_of(call.counts) : 0;
@@ -190,13 +200,15 @@ static_assert(sizeof(Signature) == sizeof(SignatureWords));
 [[nodiscard]] inline std::uint16_t earlier_after(const Signature& signature) {
   if (!is_rooted(signature.operation)) return signature.earlier;  // all ranks compare these
   const auto words = std::bit_cast<SignatureWords>(signature);
-  return static_cast<std::uint16_t>((words[0] ^ words[1] << 7) * 0x9e37'79b9'7f4a'7c15 >> 48);
+  return static_cast<std::uint16_t>((words[0] ^ std::rotl(words[1], 7)) * 0x9e37'79b9'7f4a'7c15 >>
+                                    48);
 }
 /// "allreduce of 1000 float32 by sum", "reduce of 3 int8 by a function in the order of ranks to
 /// rank 0", "broadcast of 8 uint8 from rank 2".
 [[nodiscard]] std::string describe(const Signature& signature);
-/// "rank 1 calls barrier, rank 0 calls allreduce of 4 float32 by sum". Where both are the same,
-/// ranks disagree about counts that not all of them know.
+/// "rank 1 calls barrier, rank 0 calls allreduce of 4 float32 by sum", "rank 1 calls allreduce of 6
+/// float32 by sum in another shape than rank 0; …". Where both are the same, ranks disagree about
+/// counts that not all of them know.
 [[nodiscard]] std::string difference(int rank, const Signature& its, int other,
                                      const Signature& others);
 

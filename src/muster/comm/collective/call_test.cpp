@@ -114,7 +114,8 @@ TEST(Call, RefusesMoreItemsThanCanBeCounted) {
     for (int bits = 40; bits < 64; ++bits) {
       call.count = std::size_t{1} << bits;
       for (const int size : {2, 4, 512}) {
-        const bool countable = bits + 3 + std::countr_zero(static_cast<unsigned>(size)) < 63;
+        const bool countable =
+            bits < 48 && bits + 3 + std::countr_zero(static_cast<unsigned>(size)) < 63;
         expect_wrong(call, 0, size, countable ? "overlap" : "are more than memory can hold");
       }
     }
@@ -163,6 +164,7 @@ TEST(Signature, HoldsWhatTheCallSays) {
   call.operation = Operation::reduce;
   call.root = 258;
   call.count = 77;
+  call.shape = 0xbeef;
   call.reduction = ReductionKind::max;
   const Signature made = signature(call, 0xabcd);
   EXPECT_EQ(made.operation, Operation::reduce);
@@ -174,7 +176,61 @@ TEST(Signature, HoldsWhatTheCallSays) {
   EXPECT_EQ(made.root, 258);
   EXPECT_EQ(made.earlier, 0xabcd);
   EXPECT_EQ(made.count, 77U);
+  EXPECT_EQ(made.shape, 0xbeefU);
   EXPECT_EQ(signature(Call{}), Signature{});  // a barrier
+}
+
+TEST(Signature, TellsWhoseShapeDiffers) {
+  Call call = allreduce();
+  call.count = 6;
+  Call other = call;
+  call.shape = hash_of_shape({2, 3});
+  other.shape = hash_of_shape({3, 2});
+  EXPECT_EQ(describe(signature(call)), "allreduce of 6 float32 by sum");
+  EXPECT_EQ(difference(1, signature(call), 0, signature(other)),
+            "rank 1 calls allreduce of 6 float32 by sum in another shape than rank 0; where only "
+            "the items should count, both pass array.ravel()");
+}
+
+TEST(Signature, OfMostItemsHoldsTheirNumber) {
+  Call call = allreduce();
+  call.count = kTooManyItems - 1;
+  EXPECT_EQ(signature(call).count, kTooManyItems - 1);
+  EXPECT_EQ(signature(call).shape, 0U);
+  call.shape = 1;
+  EXPECT_EQ(signature(call).count, kTooManyItems - 1);
+}
+
+TEST(Signature, OfDifferentCountsHasNoShape) {
+  Call call = allreduce();
+  call.operation = Operation::allgather;
+  call.variable = true;
+  call.counts = {4, 2};
+  const Signature made = signature(call);
+  EXPECT_EQ(std::bit_cast<SignatureWords>(made)[1], hash_of(call.counts));
+  call.shape = 1;
+  EXPECT_EQ(signature(call), made);
+  call.counts = {2, 4};
+  EXPECT_EQ(difference(1, signature(call), 0, made),
+            "rank 1 and rank 0 both call allgather with different counts of float32, but not with "
+            "the same counts");
+}
+
+TEST(Shape, OfOneDimensionIsItsCount) {
+  EXPECT_EQ(hash_of_shape({}), 0);
+  EXPECT_EQ(hash_of_shape({6}), 0);
+}
+
+TEST(Shape, OfAsManyItemsIsAnother) {
+  for (std::size_t rows = 1; rows <= 64; ++rows) {
+    for (std::size_t columns = 1; columns <= 64; ++columns) {
+      const auto shape = hash_of_shape({rows, columns});
+      EXPECT_NE(shape, 0);
+      EXPECT_TRUE(rows == columns || shape != hash_of_shape({columns, rows}))
+          << rows << " " << columns;
+      EXPECT_NE(shape, hash_of_shape({rows, columns, 1})) << rows << " " << columns;
+    }
+  }
 }
 
 TEST(Signature, DoesNotCountWhatOnlyTheRootKnows) {
@@ -197,6 +253,9 @@ TEST(Signature, RemembersRootedCallsOnly) {
   call.root = 1;
   EXPECT_NE(from_first, 0);
   EXPECT_NE(from_first, earlier_after(signature(call)));
+  const auto from_second = earlier_after(signature(call));
+  call.shape = 0x8000;
+  EXPECT_NE(from_second, earlier_after(signature(call)));
   one.earlier = from_first;
   EXPECT_EQ(earlier_after(one), from_first);
 }

@@ -116,7 +116,9 @@ class Run {
     for (const Rank& rank : ranks_) {
       if (!rank.ended) rank.process.signal(number);
     }
-    if (number == SIGUSR1 || number == SIGUSR2) return;
+    // SIGTSTP would stop this process only where its group has a shell to continue it.
+    if (number == SIGTSTP) ::raise(SIGSTOP);
+    if (number != SIGINT && number != SIGHUP && number != SIGQUIT) return;
     told_to_end_ = true;
     interrupted_ = interrupted_ || number == SIGINT;
     deadline_ = earlier(deadline_, SteadyClock().now() + options_.grace);
@@ -173,7 +175,8 @@ class Run {
 
 Result<RankRunResult> run_ranks(const RankRunOptions& options, const RankOutput& output) {
   allow_many_descriptors();
-  auto signals = SignalReader::open({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2});
+  auto signals = SignalReader::open(
+      {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGCONT});
   if (!signals) return fail(signals.error());
   Run run(options, output, std::move(*signals));
   const auto started = run.start();

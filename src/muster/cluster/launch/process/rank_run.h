@@ -33,10 +33,11 @@ struct RankRunResult {
 };
 
 /// Runs a program as the ranks of a fresh group on this host until all have ended. When one fails,
-/// the others are ended, unless they are to keep going. Signals that end programs, and SIGUSR1 and
-/// SIGUSR2, go to all ranks while it runs, and ranks that were told to end have `grace` for it; a
-/// second SIGINT ends them for good. Nothing outlives it, however it ends. The failure of the first
-/// start is an error. To be called from the main thread.
+/// the others are ended, unless they are to keep going. Signals go to all ranks while it runs:
+/// those that end programs (INT, TERM, HUP, QUIT), and USR1, USR2, ALRM, WINCH, TSTP and CONT.
+/// Ranks that were told to end have `grace` for it; a second SIGINT ends them for good. SIGTSTP
+/// stops this process as well. Nothing outlives it, however it ends. The failure of the first start
+/// is an error. To be called from the main thread.
 [[nodiscard]] Result<RankRunResult> run_ranks(const RankRunOptions& options,
                                               const RankOutput& output);
 

@@ -64,6 +64,20 @@ bool goes_away(pid_t pid) {
   return !process_runs(pid, process_start(pid));
 }
 
+// Waits for the letter that /proc shows of a process: 'T' is stopped, 'S' waits for something.
+bool becomes(pid_t pid, char wanted) {
+  const TimePoint deadline = SteadyClock().now() + seconds(10);
+  while (SteadyClock().now() < deadline) {
+    std::ifstream stream("/proc/" + std::to_string(pid) + "/stat");
+    std::string number;
+    std::string name;
+    char state = 0;
+    if (stream >> number >> name >> state && state == wanted) return true;
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+  return false;
+}
+
 TEST(RankRun, GivesEachRankItsPlace) {
   const Outcome outcome =
       run_shell(3, "echo $MUSTER_RANK of $MUSTER_SIZE in $MUSTER_GROUP; echo $COMPONENT_NAME >&2");
@@ -132,6 +146,43 @@ TEST_F(RankRunProcess, PassesSignalsOn) {
   run->signal(SIGUSR1);
   EXPECT_EQ(run->wait(), 9);
   EXPECT_TRUE(std::ranges::all_of(pids, goes_away));
+}
+
+TEST_F(RankRunProcess, PassesOnWhatATerminalAndATimerSay) {
+  for (const auto& [name, number] : {std::pair("WINCH", SIGWINCH), std::pair("ALRM", SIGALRM)}) {
+    for (const char* rank : {"0", "1"}) std::filesystem::remove(folder_.path() / rank);
+    const auto run = start(std::string("trap 'exit 9' ") + name + "; ");
+    const auto pids = ranks();
+    run->signal(number);
+    EXPECT_EQ(run->wait(), 9) << name;
+    EXPECT_TRUE(std::ranges::all_of(pids, goes_away)) << name;
+  }
+}
+
+TEST_F(RankRunProcess, StopsWithItsRanksAndGoesOnWithThem) {
+  const auto run = start("trap 'exit 9' USR1; ");
+  const auto pids = ranks();
+  run->signal(SIGTSTP);
+  EXPECT_TRUE(becomes(run->pid(), 'T'));
+  EXPECT_TRUE(std::ranges::all_of(pids, [](pid_t pid) { return becomes(pid, 'T'); }));
+  run->signal(SIGCONT);
+  EXPECT_TRUE(std::ranges::all_of(pids, [](pid_t pid) { return becomes(pid, 'S'); }));
+  run->signal(SIGUSR1);
+  EXPECT_EQ(run->wait(), 9);
+}
+
+TEST_F(RankRunProcess, LeavesStoppedRanksTheTimeToEndProperlyWhenItIsKilled) {
+  const auto done = folder_.path() / "done";
+  // The shell would say on a pipe that nobody reads any more what became of its sleep.
+  const auto run =
+      start("exec 2>&-; trap 'echo $$ > " + done.string() + "$MUSTER_RANK; exit' TERM; ");
+  const auto pids = ranks();
+  run->signal(SIGTSTP);
+  EXPECT_TRUE(std::ranges::all_of(pids, [](pid_t pid) { return becomes(pid, 'T'); }));
+  run->kill();
+  EXPECT_TRUE(std::ranges::all_of(pids, goes_away));
+  EXPECT_EQ(await_pid(done.string() + "0"), pids[0]);
+  EXPECT_EQ(await_pid(done.string() + "1"), pids[1]);
 }
 
 TEST_F(RankRunProcess, EndsByAnInterrupt) {

@@ -28,7 +28,8 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-constexpr int kPassedOn[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr int kPassedOn[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGUSR1, SIGUSR2,
+                             SIGALRM, SIGWINCH, SIGTSTP, SIGCONT};
 // For what a program leaves behind when it ends by itself.
 constexpr milliseconds kLeftoverGrace{2'000};
 // Between two looks for processes that forked while they were being killed.
@@ -176,7 +177,10 @@ class Shim {
   }
 
   void end() {
-    if (!ending_.begun() && !ended_) ::kill(-component_, SIGTERM);
+    if (!ending_.begun() && !ended_) {
+      ::kill(-component_, SIGTERM);
+      ::kill(-component_, SIGCONT);  // a program that is stopped hears it then only
+    }
     ending_.within(order_.grace);
   }
 

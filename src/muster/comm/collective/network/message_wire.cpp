@@ -19,8 +19,8 @@ static_assert(sizeof(Header) == 32);
 
 std::string describe(Slot slot, const Signature& signature) {
   if (slot.step == MessageWire::kPointToPoint)
-    return fmt::format("a message of {} {} with tag {}", signature.count, name(signature.element),
-                       slot.tag);
+    return fmt::format("a message of {} {} with tag {}", std::uint64_t{signature.count},
+                       name(signature.element), slot.tag);
   return collective::describe(signature);
 }
 

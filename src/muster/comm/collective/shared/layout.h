@@ -10,7 +10,7 @@ namespace muster::comm::collective::shared {
 
 // What lies in the memory that the ranks of one host share. See docs/internals/collectives.md.
 
-inline constexpr std::uint64_t kMagic = 0x3647'5250'5453'554d;  // "MUSTPRG6"
+inline constexpr std::uint64_t kMagic = 0x3747'5250'5453'554d;  // "MUSTPRG7"
 
 /// What memory is handed out in, and read ahead in.
 inline constexpr std::size_t kPage = 4096;
