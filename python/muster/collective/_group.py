@@ -573,7 +573,11 @@ class Group:
         return np.ndarray(extents, item, buffer=memory)  # type: ignore[arg-type]
 
     def close(self) -> None:
-        """Leaves. Calls in other threads end with ``ProxyClosedError``. Idempotent."""
+        """Leaves: waits, for a few seconds at most, until what this rank said has reached the
+        others, and lets go of threads, memory and connections, but for what groups made from this
+        one and arrays from :meth:`empty` still need. Calls in other threads end with
+        ``ProxyClosedError``. In a reduction function it waits for nothing, and lets go soon after.
+        Idempotent."""
         self._closed = True
         self._native.close()
 

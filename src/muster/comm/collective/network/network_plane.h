@@ -15,6 +15,7 @@
 #include "muster/comm/collective/call.h"
 #include "muster/comm/collective/choice.h"
 #include "muster/comm/collective/crew.h"
+#include "muster/comm/collective/door.h"
 #include "muster/comm/collective/handle_state.h"
 #include "muster/comm/collective/network/message_wire.h"
 #include "muster/comm/collective/schedule_runner.h"
@@ -39,7 +40,8 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
     std::function<void(const Error&)> broke;
   };
 
-  NetworkPlane(std::shared_ptr<Crew> crew, ChoiceTable table, Options options);
+  /// `door` keeps the crew.
+  NetworkPlane(Crew& crew, std::shared_ptr<Door> door, ChoiceTable table, Options options);
   ~NetworkPlane();
 
   // What is not over after its timeout is given up, whether anybody waits for it or not.
@@ -87,7 +89,8 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
   [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
   [[nodiscard]] int size() const { return static_cast<int>(options_.members.size()); }
 
-  std::shared_ptr<Crew> crew_;
+  Crew* crew_;  // there for who visits `door_`
+  std::shared_ptr<Door> door_;
   ChoiceTable table_;
   Options options_;
   MessageWire wire_;

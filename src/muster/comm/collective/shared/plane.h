@@ -15,6 +15,7 @@
 #include "muster/base/fork_guard.h"
 #include "muster/base/result.h"
 #include "muster/comm/collective/call.h"
+#include "muster/comm/collective/door.h"
 #include "muster/comm/collective/handle_state.h"
 #include "muster/comm/collective/shared/channel.h"
 #include "muster/comm/collective/shared/hold.h"
@@ -36,10 +37,11 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
     std::string group;  ///< for messages
     std::function<bool()> interrupted;
     std::function<void()> wake_background;  ///< there is a call that nobody may be waiting for
-    std::function<void(std::function<void()>)> do_later;  ///< in the background
-    std::function<void()> at_step;                        ///< as in GroupOptions
-    bool lends = false;                                   ///< ranks can read each other's memory
-    Duration lease = std::chrono::seconds(3);             ///< as in GroupOptions
+    std::function<void(std::function<void()>)> do_later;    ///< in the background
+    std::function<void()> at_step;                          ///< as in GroupOptions
+    bool lends = false;                                     ///< ranks can read each other's memory
+    Duration lease = std::chrono::seconds(3);               ///< as in GroupOptions
+    std::shared_ptr<Door> door = std::make_shared<Door>();  ///< keeps the segment
   };
 
   SharedPlane(std::shared_ptr<Segment> segment, Options options);
@@ -203,15 +205,16 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   [[nodiscard]] Error describe(Verdict verdict) const;
   [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
 
-  std::shared_ptr<Segment> segment_;
+  Segment* segment_;  // there for who visits the door, or holds a lane and finds it open
   Options options_;
   std::array<std::atomic<Lane*>, kChannels> lanes_{};  // owned by lane_storage_
   std::mutex mutex_;
   std::vector<std::unique_ptr<Lane>> lane_storage_;  // guarded by mutex_
   std::optional<Error> error_;                       // guarded by mutex_: why the group has ended
   std::atomic<bool> closed_{false};
-  std::atomic<bool> ended_{false};  // there is an error_, or it is closed
-  int calls_around_close_ = 0;      // of the thread that closed it, inside of which it did
+  std::atomic<bool> ended_{false};      // there is an error_, or it is closed
+  std::optional<Door::Visit> closing_;  // until it is closed
+  int calls_around_close_ = 0;          // of the thread that closed it, inside of which it did
   std::uint64_t fork_generation_ = fork_generation();
   std::atomic<bool> crowded_{false};  // as the last call that waited found it
   std::atomic<std::size_t> pending_{0};
