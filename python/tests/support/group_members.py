@@ -44,6 +44,7 @@ def members(group):
         results["cancelled"] = kind_of_error(lambda: until_it_fails(group))
     shrunk = group.shrink(timeout=PATIENCE)
     results["after"] = (shrunk.lost, shrunk.group.allreduce(np.ones(1)).tolist())
+    results["finished"] = (shrunk.finished, shrunk.last, shrunk.by_tag)
     return results
 
 

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <ranges>
 #include <span>
@@ -391,9 +392,19 @@ struct Shrunk {
   Group group;
   /// Ranks of the old group that are not in the new one.
   std::vector<int> lost;
-  /// How many calls with tag 0, `split` among them, every rank that is left had finished on the old
-  /// group: what came after, some of them may not have.
+  /// How many calls with tag 0 every rank that is left had finished on the old group: what came
+  /// after, some of them may not have. `split` is one of them, an allgather of 2 int32.
   std::uint64_t finished = 0;
+  /// The last of these, "allreduce of 1000 float32 by sum" for example; empty when there was none.
+  std::string last;
+
+  struct Finished {
+    std::uint64_t calls = 0;
+    std::string last;
+  };
+  /// The same for each tag with which all of them had finished any. Sends and receives do not
+  /// count.
+  std::map<int, Finished> by_tag;
 };
 
 }  // namespace muster::comm

@@ -29,16 +29,37 @@ bool concerns_all(const std::error_code& code) {
          code == Errc::internal;
 }
 
+json to_json(const collective::FinishedByTag& finished) {
+  json rows = json::array();
+  for (const auto& [tag, own] : finished)
+    rows.push_back({tag, own.calls, own.last[0], own.last[1]});
+  return rows;
+}
+
+collective::FinishedByTag finished_of(const json& control) {
+  collective::FinishedByTag finished;
+  for (const json& row : control.at("finished"))
+    finished[row.at(0).get<int>()] = {
+        row.at(1).get<std::uint64_t>(),
+        {row.at(2).get<std::uint64_t>(), row.at(3).get<std::uint64_t>()}};
+  return finished;
+}
+
 void put(json& control, const collective::Decision& decision) {
   control["round"] = decision.round;
   control["bits"] = decision.bits;
-  control["finished"] = decision.finished;
+  control["finished"] = to_json(decision.finished);
   control["ranks"] = decision.ranks;
+}
+
+collective::Vote vote_of(const json& control) {
+  return {control.at("round").get<std::uint32_t>(), control.at("bits").get<std::uint64_t>(),
+          finished_of(control)};
 }
 
 collective::Decision decision_of(const json& control) {
   return {control.at("round").get<std::uint32_t>(), control.at("bits").get<std::uint64_t>(),
-          control.at("finished").get<std::uint64_t>(), control.at("ranks").get<std::vector<int>>()};
+          finished_of(control), control.at("ranks").get<std::vector<int>>()};
 }
 
 /// A call that was over when it was started.
@@ -235,9 +256,7 @@ void Group::Impl::on_control(const std::string& from, const json& control) {
     return leave(rank);
   }
   if (kind == "vote") {
-    post(ballot_.on_vote(
-        rank, {control.at("round").get<std::uint32_t>(), control.at("bits").get<std::uint64_t>(),
-               control.at("finished").get<std::uint64_t>()}));
+    post(ballot_.on_vote(rank, vote_of(control)));
   } else if (kind == "decision") {
     post(ballot_.on_decision(rank, decision_of(control)));
   } else if (kind == "segment") {
@@ -368,7 +387,7 @@ void Group::Impl::post(const collective::Ballot::Messages& messages) {
       control["kind"] = "vote";
       control["round"] = message.vote->round;
       control["bits"] = message.vote->bits;
-      control["finished"] = message.vote->finished;
+      control["finished"] = to_json(message.vote->finished);
     } else {
       control["kind"] = "decision";
       put(control, *message.decision);

@@ -104,6 +104,7 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
   void say_farewell();
   void post(const collective::Ballot::Messages& messages);
   [[nodiscard]] Error loss_error() const;
+  [[nodiscard]] collective::FinishedByTag finished() const;
   Result<collective::Decision> vote(Lock& lock, std::uint64_t bits, TimePoint deadline);
   [[nodiscard]] bool outnumbered(const std::vector<int>& here) const;
   [[nodiscard]] Error not_all_could() const;

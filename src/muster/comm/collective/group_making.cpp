@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include <fmt/format.h>
@@ -43,6 +44,17 @@ std::uint64_t derived_id(std::uint64_t id, std::uint64_t kind, std::uint64_t num
     mixed ^= mixed >> 31;
   }
   return mixed;
+}
+
+Shrunk shrunk(Group group, std::vector<int> lost, const collective::FinishedByTag& finished) {
+  Shrunk shrunk{std::move(group), std::move(lost), 0, {}, {}};
+  for (const auto& [tag, calls] : finished)
+    shrunk.by_tag[tag] = {calls.calls, describe(std::bit_cast<collective::Signature>(calls.last))};
+  if (const auto plain = shrunk.by_tag.find(0); plain != shrunk.by_tag.end()) {
+    shrunk.finished = plain->second.calls;
+    shrunk.last = plain->second.last;
+  }
+  return shrunk;
 }
 
 Roster part_of(const Roster& roster, const std::vector<int>& ranks) {
@@ -229,9 +241,15 @@ void Group::Impl::use_segment(std::shared_ptr<collective::shared::Segment> segme
 
 // ---- Agreement
 
+collective::FinishedByTag Group::Impl::finished() const {
+  // Tags for which memory has no channel go by messages.
+  auto all = network_->finished();
+  if (shared_) all.merge(shared_->finished());
+  return all;
+}
+
 Result<Decision> Group::Impl::vote(Lock& lock, std::uint64_t bits, TimePoint deadline) {
-  const std::uint64_t finished = shared_ ? shared_->finished() : network_->finished();
-  post(ballot_.begin(bits, finished));
+  post(ballot_.begin(bits, finished()));
   Deadline ask_at;
   while (true) {
     const std::vector<int> lost = shared_ ? shared_->lost() : std::vector<int>();
@@ -286,7 +304,7 @@ Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
   if (!crew_) return fail(Errc::rank_lost, "a group of one has nobody to lose");
   const TimePoint deadline = deadline_of(timeout, crew_->options().join_timeout);
   Lock lock(crew_->mutex());
-  std::optional<std::uint64_t> finished;
+  std::optional<collective::FinishedByTag> finished;
   while (true) {
     auto decision = vote(lock, 1, deadline);
     if (!decision) return fail(decision.error());
@@ -324,7 +342,7 @@ Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
       std::vector<int> lost;
       for (int rank = 0; rank < size_; ++rank)
         if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) lost.push_back(rank);
-      return Shrunk{Group(*std::move(made)), std::move(lost), *finished};
+      return shrunk(Group(*std::move(made)), std::move(lost), *finished);
     }
     Error error = made ? (*made)->error_.value_or(not_all_could()) : made.error();
     lock.unlock();

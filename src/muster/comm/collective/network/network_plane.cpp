@@ -348,7 +348,7 @@ void NetworkPlane::advance(Lane& lane) {
     lane.queue.pop_front();
     lane.past.emplace_back(first->slot().sequence, first->its_signature());
     if (lane.past.size() > kRemembered) lane.past.pop_front();
-    if (first->slot().tag == 0) ++finished_;
+    ++lane.finished;
     first->stop();
     first->end({});
   }
@@ -388,6 +388,14 @@ std::optional<Signature> NetworkPlane::called(const Lane& lane, std::uint32_t se
   for (const auto& [past, signature] : lane.past)
     if (past == sequence) return signature;
   return std::nullopt;
+}
+
+FinishedByTag NetworkPlane::finished() const {
+  FinishedByTag finished;
+  for (const auto& [tag, lane] : lanes_)
+    if (lane.finished > 0)
+      finished[tag] = {lane.finished, std::bit_cast<SignatureWords>(lane.past.back().second)};
+  return finished;
 }
 
 void NetworkPlane::end(const Error& error) {

@@ -186,6 +186,18 @@ Result<SharedPlane::Lane*> SharedPlane::lane(int tag) {
   return fail(Errc::internal, fmt::format("tag {} has no channel", tag));
 }
 
+FinishedByTag SharedPlane::finished() const {
+  FinishedByTag finished;
+  for (std::size_t i = 0; i < kChannels; ++i) {
+    const Lane* const lane = lanes_[i].load(std::memory_order_acquire);
+    if (lane == nullptr) continue;
+    const std::uint32_t key = segment_->header().tags[i].load(std::memory_order_relaxed);
+    const Finished own = lane->tally.read();
+    if (own.calls > 0) finished[i == 0 ? 0 : static_cast<int>(key) - 1] = own;
+  }
+  return finished;
+}
+
 // ---- Calls
 
 // Used once, where small calls go by.
@@ -201,7 +213,7 @@ Result<SharedPlane::Lane*> SharedPlane::lane(int tag) {
     for (int look = 0; look < looks; ++look) {
       const Progress progress = carry_on(operation);
       if (progress == Progress::over) {
-        over(lane);
+        lane.tally.count(operation.signature());
         return {};
       }
       if (progress != Progress::waiting) break;
@@ -210,7 +222,7 @@ Result<SharedPlane::Lane*> SharedPlane::lane(int tag) {
       look += kLooksInPauses;
     }
     auto result = wait_on(lane, operation, timeout);
-    if (result) over(lane);
+    if (result) lane.tally.count(operation.signature());
     return result;
   });
 }
@@ -392,7 +404,7 @@ void SharedPlane::advance(Lane& lane) {
       if (broken() || closed_.load(std::memory_order_relaxed)) fail_all(lane, error());
       return;
     }
-    over(lane);
+    lane.tally.count(operation.signature());
     {
       const std::lock_guard lock(lane.mutex);
       lane.queue.pop_front();

@@ -21,6 +21,7 @@
 #include "muster/comm/collective/shared/hold.h"
 #include "muster/comm/collective/shared/operation.h"
 #include "muster/comm/collective/shared/segment.h"
+#include "muster/comm/collective/shared/tally.h"
 #include "muster/comm/errc.h"
 #include "muster/comm/proxy/options.h"
 
@@ -75,8 +76,8 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   /// that reduces): then both happen when that call ends, which is soon.
   void close();
 
-  /// Calls with tag 0 that this rank has finished.
-  [[nodiscard]] std::uint64_t finished() const { return finished_.load(std::memory_order_acquire); }
+  /// What this rank has finished.
+  [[nodiscard]] FinishedByTag finished() const;
   [[nodiscard]] Segment& segment() const { return *segment_; }
 
  private:
@@ -97,6 +98,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
     // Of who holds it:
     bool carries_first = false;  ///< it is inside the operation of the first call in the queue
     bool closed_inside = false;  ///< it has closed the group meanwhile
+    Tally tally;                 ///< of the calls that are over
   };
   /// Holds a lane, if nobody else does.
   class Holding {
@@ -197,11 +199,6 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
       wake_sleepers();
   }
   void wake_sleepers();
-  void over(const Lane& lane) {
-    // Only by who holds the lane.
-    if (lane.index == 0)
-      finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
   [[nodiscard]] Error describe(Verdict verdict) const;
   [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
 
@@ -219,7 +216,6 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   std::atomic<bool> crowded_{false};  // as the last call that waited found it
   std::atomic<std::size_t> pending_{0};
   std::atomic<TimePoint> next_due_{TimePoint::max()};  // no call in a queue is due before
-  std::atomic<std::uint64_t> finished_{0};
 };
 
 }  // namespace muster::comm::collective::shared
