@@ -55,6 +55,8 @@ struct Samples {
 /// Goes on with the ranks that are left. They may differ by one step, so all take rank 0's.
 void recover(Group& group, std::vector<float>& weights, int& step) {
   Shrunk shrunk = group.shrink().value();
+  fmt::print("all that are left had finished {} calls, the last: {}\n", shrunk.finished,
+             shrunk.last);
   group = std::move(shrunk.group);
   std::vector<int> reached{step};
   check(group.broadcast(reached, 0));

@@ -37,7 +37,9 @@ class Model:
 # region recover
 def recover(group, model, step):
     """Goes on with the ranks that are left. They may differ by one step: all take rank 0's."""
-    group = group.shrink().group
+    shrunk = group.shrink()
+    print(f"all finished {shrunk.finished} calls, the last: {shrunk.last}", flush=True)
+    group = shrunk.group
     group.broadcast(model.weights)
     return group, int(group.broadcast(np.array([step]))[0])
 

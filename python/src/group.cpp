@@ -247,7 +247,11 @@ nb::tuple agree(GroupObject& self, std::uint64_t bits, Seconds timeout) {
 
 nb::tuple shrink(GroupObject& self, Seconds timeout) {
   comm::Shrunk shrunk = call_or_raise([&] { return self.native().shrink(from_seconds(timeout)); });
-  return nb::make_tuple(to_python(std::move(shrunk.group)), shrunk.lost, shrunk.finished);
+  nb::dict by_tag;
+  for (const auto& [tag, finished] : shrunk.by_tag)
+    by_tag[nb::int_(tag)] = nb::make_tuple(finished.calls, finished.last);
+  return nb::make_tuple(to_python(std::move(shrunk.group)), shrunk.lost, shrunk.finished,
+                        shrunk.last, by_tag);
 }
 
 nb::object grow(GroupObject& self, int newcomers, Seconds timeout) {
@@ -334,7 +338,8 @@ void bind_group(nb::module_& module) {
       .def("agree", &agree, nb::arg("bits"), timeout,
            nb::sig("def agree(self, bits: int, timeout: float | None) -> tuple[int, list[int]]"))
       .def("shrink", &shrink, timeout,
-           nb::sig("def shrink(self, timeout: float | None) -> tuple[NativeGroup, list[int], int]"))
+           nb::sig("def shrink(self, timeout: float | None) -> tuple[NativeGroup, list[int], int, "
+                   "str, dict[int, tuple[int, str]]]"))
       .def("grow", &grow, nb::arg("newcomers"), timeout,
            nb::sig("def grow(self, newcomers: int, timeout: float | None) -> NativeGroup"))
       .def("allocate", &allocate, nb::arg("bytes"),

@@ -72,6 +72,25 @@ def test_programs_compute_together(start, program):
     assert run.wait(PATIENCE) == 0
 
 
+LISTS_THE_STORE = """
+import os, sys
+from muster.collective import Group
+
+with Group.from_environment() as group:
+    print("here:", any(files for _, _, files in os.walk(sys.argv[1])), flush=True)
+    group.barrier()
+"""
+
+
+def test_ranks_find_each_other_where_discovery_says(start, tmp_path):
+    store = tmp_path / "store"
+    options = ["--discovery", f"file:{store}"]
+    run = start(sys.executable, "-c", LISTS_THE_STORE, store, options=options)
+    output = run.stdout.read()
+    assert run.wait(PATIENCE) == 0, output
+    assert sorted(output.splitlines()) == [f"[{rank}] here: True" for rank in range(RANKS)]
+
+
 LOSES_RANK_1 = """
 import os, signal
 import numpy as np

@@ -11,7 +11,7 @@ Everything works on NumPy arrays and on whatever has the buffer protocol or DLPa
 the processor (a CPU tensor of PyTorch), without a copy.
 """
 
-from muster.collective._group import Group, Shrunk
+from muster.collective._group import FinishedCalls, Group, Shrunk
 from muster.collective._handle import Handle
 from muster.communication.exceptions import (
     CallCancelledError,
@@ -28,6 +28,7 @@ __all__ = [
     "CallCancelledError",
     "CallMismatchError",
     "ExpelledError",
+    "FinishedCalls",
     "Group",
     "GroupFullError",
     "Handle",

@@ -29,6 +29,14 @@ Op = Union[str, Callable[[Any, Any], Any]]
 _open_groups: weakref.WeakSet[Group] = weakref.WeakSet()
 
 
+class FinishedCalls(NamedTuple):
+    """The calls with one tag that every rank that is left had finished."""
+
+    calls: int
+    last: str
+    """The last of them: "allreduce of 1000 float32 by sum", for example."""
+
+
 class Shrunk(NamedTuple):
     """What ``Group.shrink`` returns."""
 
@@ -38,7 +46,14 @@ class Shrunk(NamedTuple):
     """Ranks of the old group that are not in the new one."""
     finished: int
     """How many calls with tag 0 every rank that is left had finished on the old group. ``split``
-    is one, ``all_to_all`` with ``counts`` but without ``receive_counts`` two."""
+    is one, an allgather of 2 int32; ``all_to_all`` with ``counts`` but without ``receive_counts``
+    is two."""
+    last: str
+    """The last of these, "allreduce of 1000 float32 by sum" for example; empty when there was
+    none."""
+    by_tag: dict[int, FinishedCalls]
+    """The same for each tag with which all of them had finished any. Sends and receives do not
+    count."""
 
 
 class _TakesCounts:
@@ -543,10 +558,11 @@ class Group:
         """A group of the ranks that are left, which all call this. This one is of no use
         afterwards."""
         try:
-            native, lost, finished = self._native.shrink(timeout)
+            native, lost, finished, last, by_tag = self._native.shrink(timeout)
         except TypeError as error:
             raise explain("shrink", error, timeout=timeout) from None
-        return Shrunk(Group(native), list(lost), finished)
+        tags = {tag: FinishedCalls(*calls) for tag, calls in by_tag.items()}
+        return Shrunk(Group(native), list(lost), finished, last, tags)
 
     def grow(self, newcomers: int, *, timeout: float | None = None) -> Group:
         """A group of these ranks and as many new ones, which call :meth:`join` with the new size
@@ -574,7 +590,11 @@ class Group:
         return np.ndarray(extents, item, buffer=memory)  # type: ignore[arg-type]
 
     def close(self) -> None:
-        """Leaves. Calls in other threads end with ``ProxyClosedError``. Idempotent."""
+        """Leaves: waits, for a few seconds at most, until what this rank said has reached the
+        others, and lets go of threads, memory and connections, but for what groups made from this
+        one and arrays from :meth:`empty` still need. Calls in other threads end with
+        ``ProxyClosedError``. In a reduction function it waits for nothing, and lets go soon after.
+        Idempotent."""
         self._closed = True
         self._native.close()
 

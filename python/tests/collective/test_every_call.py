@@ -35,6 +35,8 @@ def test_members_split_agree_grow_and_give_up(run_ranks, size, plane):
         assert got["grow"] == (rank, size, 2, [size])
         assert got["cancelled"] == "CallCancelledError"
         assert got["after"] == ([], [size])
+        splits = (2, "allgather of 2 int32")
+        assert got["finished"] == (*splits, {0: splits})
     assert results[0]["over"] is False
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+import group_members
 import numpy as np
 import pytest
 import ranks
@@ -119,6 +120,16 @@ def test_survivors_go_on_after_a_rank_was_killed(run_ranks, plane):
         assert got["size"] == 2
         assert got["sum"] == 2
         assert got["before"] == 3
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_a_group_that_was_closed_lets_go_of_what_it_had(run_ranks, plane):
+    results = run_ranks(group_members.closed_and_not_let_go, 2, plane=plane)
+    for rank in range(2):
+        had, over, error = results[rank]
+        assert had[1:] == had[:1] * 2, "threads, descriptors and maps before and after"
+        assert over, "a call was over, and is no more"
+        assert error == "ProxyClosedError"
 
 
 @pytest.mark.parametrize("seconds", [1e30, float("inf")])

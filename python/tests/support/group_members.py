@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from ranks import LEASE, PATIENCE
 
 from muster.collective import CallCancelledError, Group
+from muster.communication import ProxyClosedError
 
 
 def members(group):
@@ -41,7 +44,46 @@ def members(group):
         results["cancelled"] = kind_of_error(lambda: until_it_fails(group))
     shrunk = group.shrink(timeout=PATIENCE)
     results["after"] = (shrunk.lost, shrunk.group.allreduce(np.ones(1)).tolist())
+    results["finished"] = (shrunk.finished, shrunk.last, shrunk.by_tag)
     return results
+
+
+def possessions():
+    """How many threads, descriptors and maps of groups this process has."""
+    with open("/proc/self/maps") as maps:
+        mapped = sum("muster-group" in line for line in maps)
+    return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")), mapped
+
+
+def closed_and_not_let_go(group):
+    """What this process has before and after it had another group, which it closed, or left with
+    a block; what stays for the next one is there before."""
+
+    def another():
+        options = {"rank": group.rank, "plane": group.plane, "lease": LEASE}
+        return Group.join(f"{group.name}.another", group.size, **options)
+
+    with another() as first:
+        first.allreduce(np.ones(1000))
+    del first
+    had = [possessions()]
+    second = another()
+    handle = second.iallreduce(np.ones(1000))
+    handle.wait(PATIENCE)
+    second.close()
+    had.append(possessions())
+    with another() as third:
+        third.allreduce(np.ones(1000))
+    had.append(possessions())
+    group.barrier(timeout=PATIENCE)
+    return had, handle.test(), kind_of_closed_error(third)
+
+
+def kind_of_closed_error(group):
+    try:
+        return group.barrier(timeout=PATIENCE)
+    except ProxyClosedError as error:
+        return type(error).__name__
 
 
 def kind_of_error(call):

@@ -5,6 +5,7 @@
 
 #include "muster/comm/collective/group.h"
 #include "tests/integration/collective/demand.h"
+#include "tests/integration/collective/processes.h"
 #include "tests/integration/collective/ranks.h"
 #include "tests/support/child.h"
 #include "tests/support/shared_value.h"
@@ -64,6 +65,54 @@ TEST_P(FarewellOn, WhatWasBroadcastIsReceived) {
          demand(group.broadcast(item, 1, by_messages), "broadcast");
          demand(item[0] == 7, "another item was received");
        });
+}
+
+// As a program does that closes its group and then ends without letting go of anything.
+void close_and_end(Group& group) {
+  group.close();
+  ::_exit(0);
+}
+
+TEST_P(FarewellOn, WhatWasSaidBeforeTheGroupWasClosedArrives) {
+  const auto add = [](Group& group) {
+    std::vector<int> data(1000, group.rank() + 1);
+    demand(group.allreduce(data, {}, kSoon), "allreduce");
+    demand(data[999] == 3, "another sum");
+  };
+  for (int round = 0; round < 3; ++round) {
+    as_processes(2, [&](int rank) {
+      Group group = join_or_throw(options(2, rank));
+      add(group);
+      close_and_end(group);
+    });
+  }
+}
+
+TEST_P(FarewellOn, WhatWasSentBeforeTheGroupWasClosedIsReceived) {
+  part(
+      [](Group& group) {
+        demand(group.send(0, std::vector<int>(100'000, 7), kSoon), "send");
+        close_and_end(group);
+      },
+      [](Group& group) {
+        std::vector<int> items(100'000);
+        demand(group.recv(1, items, kSoon), "recv");
+        demand(items.back() == 7, "another item was received");
+      });
+}
+
+TEST_P(FarewellOn, WhatWasSentBeforeAPartOfTheGroupWasClosedIsReceived) {
+  as_processes(2, [&](int rank) {
+    Group group = join_or_throw(options(2, rank));
+    Group part = demand(group.split(0), "split");
+    if (rank == 1) {
+      demand(part.send(0, std::vector<int>(100'000, 7), kSoon), "send");
+      close_and_end(part);
+    }
+    std::vector<int> items(100'000);
+    demand(part.recv(1, items, kSoon), "recv");
+    demand(items.back() == 7, "another item was received");
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Planes, FarewellOn, testing::ValuesIn(kCases),

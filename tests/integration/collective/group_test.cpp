@@ -294,6 +294,54 @@ TEST_P(GroupOn, ACallThatNeedsARankThatLeftFails) {
   });
 }
 
+TEST_P(GroupOn, ShrinkSaysWhichCallsWereTheLastThatAllFinished) {
+  std::promise<void> ahead;
+  as_threads(3, [&](int rank) {
+    std::optional<Group> group = join_or_throw(options(3, rank));
+    std::vector<float> gradient(1000);
+    std::vector<int> few(4);
+    use_up_channels(*group);
+    require(group->allreduce(gradient, ReductionKind::mean));
+    for (int i = 0; i < 5; ++i) require(group->allreduce(few, {}, {.tag = 3}));
+    require(group->reduce(few, few, ReductionKind::max, 2, {.tag = kTagWithoutChannel}));
+    require(group->agree(1));
+    if (rank == 2) return group->close();
+    // Rank 0 has finished more than the others.
+    if (rank == 0) {
+      require(group->broadcast(few, 0));
+      require(group->broadcast(few, 0, {.tag = 4}));
+      ahead.set_value();
+    } else {
+      ahead.get_future().wait();
+    }
+    const auto shrunk = group->shrink();
+    ASSERT_TRUE(shrunk) << shrunk.error().message();
+    EXPECT_EQ(shrunk->finished, 1u);
+    EXPECT_EQ(shrunk->last, "allreduce of 1000 float32 by mean");
+    const auto finished_with = [&](int tag) {
+      const auto& [calls, last] = shrunk->by_tag.at(tag);
+      return fmt::format("{} calls, the last: {}", calls, last);
+    };
+    EXPECT_EQ(finished_with(0), "1 calls, the last: allreduce of 1000 float32 by mean");
+    EXPECT_EQ(finished_with(3), "6 calls, the last: allreduce of 4 int32 by sum");
+    EXPECT_EQ(finished_with(4), "1 calls, the last: barrier");
+    EXPECT_EQ(finished_with(kTagWithoutChannel),
+              "1 calls, the last: reduce of 4 int32 by max to rank 2");
+  });
+}
+
+TEST_P(GroupOn, ShrinkSaysThatNoCallWasFinishedByAll) {
+  as_threads(2, [&](int rank) {
+    Group group = join_or_throw(options(2, rank));
+    if (rank == 0) return;
+    const auto shrunk = group.shrink();
+    ASSERT_TRUE(shrunk) << shrunk.error().message();
+    EXPECT_EQ(shrunk->finished, 0u);
+    EXPECT_EQ(shrunk->last, "");
+    EXPECT_TRUE(shrunk->by_tag.empty());
+  });
+}
+
 TEST_P(GroupOn, ACallThatNeedsARankThatLeftLongAgoFails) {
   std::promise<void> left;
   as_threads(2, [&](int rank) {

@@ -77,6 +77,7 @@ Group go_on(Group group, const std::vector<int>& victims, std::uint64_t finished
   demand(shrunk.group.epoch() == old->epoch() + 1, "the new group has another epoch");
   check_memory(shrunk.group, before);
   check_finished(shrunk.group, shrunk.finished, finished);
+  demand(shrunk.last.empty() == (shrunk.finished == 0), "the last call is " + shrunk.last);
   std::set<std::uint64_t> fresh = group_memory();
   for (const std::uint64_t inode : before) fresh.erase(inode);
   old.reset();

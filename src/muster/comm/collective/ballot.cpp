@@ -1,8 +1,18 @@
 #include "muster/comm/collective/ballot.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace muster::comm::collective {
+
+FinishedByTag finished_by_both(const FinishedByTag& some, const FinishedByTag& others) {
+  FinishedByTag both;
+  for (const auto& [tag, own] : some) {
+    const auto other = others.find(tag);
+    if (other == others.end()) continue;
+    both[tag] = other->second.calls < own.calls ? other->second : own;
+  }
+  return both;
+}
 
 Ballot::Ballot(int rank, int size) : rank_(rank), size_(size) {}
 
@@ -12,12 +22,12 @@ int Ballot::chair() const {
   return rank;
 }
 
-Ballot::Messages Ballot::begin(std::uint64_t bits, std::uint64_t finished) {
+Ballot::Messages Ballot::begin(std::uint64_t bits, FinishedByTag finished) {
   votes_.erase(round_);
   ++round_;
   last_ = std::move(decision_);
   decision_.reset();
-  own_ = Vote{round_, bits, finished};
+  own_ = Vote{round_, bits, std::move(finished)};
   voted_for_ = -1;
   return send_vote();
 }
@@ -51,7 +61,7 @@ Ballot::Messages Ballot::decide_if_possible() {
     const auto it = votes.find(rank);
     if (it == votes.end()) return {};
     decision.bits &= it->second.bits;
-    decision.finished = std::min(decision.finished, it->second.finished);
+    decision.finished = finished_by_both(decision.finished, it->second.finished);
     decision.ranks.push_back(rank);
   }
   decision_ = std::move(decision);

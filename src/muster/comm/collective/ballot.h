@@ -7,20 +7,34 @@
 #include <utility>
 #include <vector>
 
+#include "muster/comm/collective/call.h"
+
 namespace muster::comm::collective {
+
+/// The calls with one tag that were finished.
+struct Finished {
+  std::uint64_t calls = 0;
+  SignatureWords last{};  ///< what the last of them was
+  bool operator==(const Finished&) const = default;
+};
+/// Tags without any are left out.
+using FinishedByTag = std::map<int, Finished>;
+/// What those have finished that finished `some`, and those that finished `others`.
+[[nodiscard]] FinishedByTag finished_by_both(const FinishedByTag& some,
+                                             const FinishedByTag& others);
 
 /// What one rank says in a ballot.
 struct Vote {
   std::uint32_t round = 0;
   std::uint64_t bits = 0;
-  std::uint64_t finished = 0;  ///< calls that it has finished
+  FinishedByTag finished{};
 };
 
 struct Decision {
   std::uint32_t round = 0;
-  std::uint64_t bits = 0;      ///< that all gave
-  std::uint64_t finished = 0;  ///< by all
-  std::vector<int> ranks;      ///< that are there
+  std::uint64_t bits = 0;    ///< that all gave
+  FinishedByTag finished{};  ///< by all
+  std::vector<int> ranks{};  ///< that are there
 };
 
 /// How the ranks that are left agree, whoever is lost meanwhile. All of them take part in the same
@@ -44,7 +58,7 @@ class Ballot {
   Ballot(int rank, int size);
 
   /// Takes part in the next round.
-  Messages begin(std::uint64_t bits, std::uint64_t finished);
+  Messages begin(std::uint64_t bits, FinishedByTag finished);
   Messages on_vote(int from, const Vote& vote);
   Messages on_decision(int from, const Decision& decision);
   Messages lose(int rank);

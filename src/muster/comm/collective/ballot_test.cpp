@@ -16,31 +16,32 @@ using testing::IsEmpty;
 
 TEST(Ballot, AloneDecidesAtOnce) {
   Ballot ballot(0, 1);
-  EXPECT_THAT(ballot.begin(6, 3), IsEmpty());
+  EXPECT_THAT(ballot.begin(6, {{0, {3, {7, 8}}}}), IsEmpty());
   ASSERT_TRUE(ballot.decision());
   EXPECT_EQ(ballot.decision()->bits, 6u);
-  EXPECT_EQ(ballot.decision()->finished, 3u);
+  EXPECT_EQ(ballot.decision()->finished, (FinishedByTag{{0, {3, {7, 8}}}}));
 }
 
 TEST(Ballot, DecidesWhatAllHaveInCommon) {
   Ballot chair(0, 2);
   Ballot other(1, 2);
-  EXPECT_THAT(chair.begin(6, 5), IsEmpty());
-  const auto votes = other.begin(3, 4);
+  EXPECT_THAT(chair.begin(6, {{0, {5, {15, 0}}}, {1, {1, {21, 0}}}, {2, {4, {34, 0}}}}), IsEmpty());
+  const auto votes = other.begin(3, {{0, {4, {14, 0}}}, {2, {6, {36, 0}}}, {3, {1, {41, 0}}}});
   ASSERT_EQ(votes.size(), 1u);
   const auto decisions = chair.on_vote(1, *votes[0].vote);
   ASSERT_EQ(decisions.size(), 1u);
   static_cast<void>(other.on_decision(0, *decisions[0].decision));
   EXPECT_EQ(other.decision()->bits, 2u);
-  EXPECT_EQ(other.decision()->finished, 4u);
+  // Of each tag the fewer calls, and what the last of those was.
+  EXPECT_EQ(other.decision()->finished, (FinishedByTag{{0, {4, {14, 0}}}, {2, {4, {34, 0}}}}));
   EXPECT_THAT(other.decision()->ranks, ElementsAre(0, 1));
 }
 
 TEST(Ballot, TheNextRankDecidesWhenTheChairIsLost) {
   Ballot second(1, 3);
   Ballot third(2, 3);
-  static_cast<void>(second.begin(1, 0));
-  static_cast<void>(third.begin(1, 0));
+  static_cast<void>(second.begin(1, {}));
+  static_cast<void>(third.begin(1, {}));
   EXPECT_THAT(second.lose(0), IsEmpty());
   const auto votes = third.lose(0);
   ASSERT_EQ(votes.size(), 1u);
@@ -53,9 +54,9 @@ TEST(Ballot, TheNextRankDecidesWhenTheChairIsLost) {
 TEST(Ballot, WhoKnowsTheDecisionOfALostChairTellsTheNext) {
   Ballot second(1, 3);
   Ballot third(2, 3);
-  static_cast<void>(second.begin(1, 0));
-  static_cast<void>(third.begin(1, 0));
-  static_cast<void>(third.on_decision(0, {1, 1, 0, {0, 1, 2}}));
+  static_cast<void>(second.begin(1, {}));
+  static_cast<void>(third.begin(1, {}));
+  static_cast<void>(third.on_decision(0, {1, 1, {}, {0, 1, 2}}));
   static_cast<void>(second.lose(0));
   EXPECT_FALSE(second.decision());
   const auto told = third.lose(0);
@@ -107,7 +108,8 @@ class World {
   }
   void begin(int rank) {
     decisions_.resize(ballots_.size());
-    post(rank, ballots_[static_cast<std::size_t>(rank)].begin(random_(), random_() % 100));
+    post(rank, ballots_[static_cast<std::size_t>(rank)].begin(random_(),
+                                                              {{0, {1 + random_() % 100, {}}}}));
     note(rank);
   }
   bool begin_next(int rounds) {
@@ -200,6 +202,7 @@ TEST(Ballot, SurvivorsDecideTheSameWhoeverIsLostMeanwhile) {
       for (const auto& [round, decision] : decisions) {
         const auto& first = common.emplace(round, decision).first->second;
         ASSERT_EQ(decision.bits, first.bits) << "seed " << seed + i;
+        ASSERT_EQ(decision.finished, first.finished) << "seed " << seed + i;
         ASSERT_EQ(decision.ranks, first.ranks) << "seed " << seed + i;
       }
     }

@@ -35,7 +35,7 @@ constexpr Duration kLongestWait = std::chrono::milliseconds(20);
 constexpr Duration kAskEvery = std::chrono::milliseconds(100);
 // What a process sent before it ended arrives within this time.
 constexpr Duration kLastWords = std::chrono::milliseconds(30);
-// How long a crew that ends waits until its last control messages have room.
+// How long who leaves waits until its last control messages have room, and have arrived.
 constexpr Duration kLinger = std::chrono::seconds(1);
 // While many join at once, a process may have to wait for the processor for longer than a lease.
 constexpr int kLeasesWhileJoining = 4;
@@ -63,6 +63,7 @@ ProxyOptions proxy_options(const GroupOptions& options) {
   proxy.store = options.store;
   proxy.join_timeout = options.join_timeout;
   proxy.lease = store_lease(options);
+  proxy.linger = kLinger;
   proxy.send_timeout = Duration::zero();  // who sends must go on receiving meanwhile
   proxy.interrupted = options.interrupted;
   proxy.security = options.security;
@@ -113,7 +114,7 @@ Crew::Crew(GroupOptions options, Proxy proxy, Interrupt interrupt)
       }) {}
 
 Crew::~Crew() {
-  send_the_rest();
+  send_the_rest(std::chrono::steady_clock::now() + kLinger);
   if (thread_.joinable()) {
     thread_.request_stop();
     interrupt_.set();
@@ -176,13 +177,18 @@ Outbox::Attempt Crew::try_send(const std::string& member, const std::string& con
   return sent.error().is(Errc::peer_connection) ? Outbox::Attempt::away : Outbox::Attempt::refused;
 }
 
-void Crew::send_the_rest() {
-  const TimePoint deadline = std::chrono::steady_clock::now() + kLinger;
+void Crew::send_the_rest(TimePoint deadline) {
   Lock lock(mutex_);
   // Whoever lets messages in tries again.
   while (outbox_.waits_for_room() && std::chrono::steady_clock::now() < deadline &&
          wait(lock, deadline))
     continue;
+}
+
+void Crew::flush() {
+  const TimePoint deadline = std::chrono::steady_clock::now() + kLinger;
+  send_the_rest(deadline);
+  proxy_.flush(deadline - std::chrono::steady_clock::now());
 }
 
 void Crew::send_for_ever(const std::string& member, const nlohmann::json& control) {

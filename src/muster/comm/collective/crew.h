@@ -61,7 +61,7 @@ class CrewSink {
 /// that watches who dies, and the delivery to the groups made among them (by joining, `split`,
 /// `shrink` and `grow`). Thread-safe; one lock, `mutex`, guards the crew and what its groups know
 /// about each other. Ends with its last group.
-class Crew {
+class Crew : public std::enable_shared_from_this<Crew> {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
@@ -139,6 +139,9 @@ class Crew {
   /// group grows.
   [[nodiscard]] Hellos& hellos() { return hellos_; }
 
+  /// Waits until what was said has reached the members that are there, for a second at most.
+  /// Without the lock.
+  void flush();
   /// Lets messages in until something came, or the deadline. Unlocks meanwhile.
   Result<void> wait(Lock& lock, TimePoint deadline);
   /// The same for a loop that may go on for long: ends with `Errc::interrupted` when the program
@@ -166,7 +169,7 @@ class Crew {
   /// The last owner is gone.
   void let_go();
   Outbox::Attempt try_send(const std::string& member, const std::string& control);
-  void send_the_rest();
+  void send_the_rest(TimePoint deadline);
   bool take_messages(Lock& lock, Timeout timeout);
   void deliver(const Message& message);
   void deliver_control(const Message& message);

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <ranges>
 #include <span>
@@ -98,7 +99,8 @@ class Group {
                                              const CallOptions& options = {});
 
   /// Memory that the ranks of this host read without a copy when it is the input of a call. Zeroed.
-  /// Stays valid after the group. Ordinary memory where the plane has none.
+  /// Stays valid after the group, and keeps the group's memory mapped. Ordinary memory where the
+  /// plane has none.
   [[nodiscard]] Result<WritableBuffer> allocate(std::size_t bytes);
 
   /// The bits that all ranks which are still there gave, and those that are there. The same answer
@@ -118,7 +120,11 @@ class Group {
   /// group still works, and may grow again.
   [[nodiscard]] Result<Group> grow(int newcomers, Timeout timeout = {});
 
-  /// Leaves, and lets go of everything. Calls in other threads end with `Errc::closed`. Idempotent.
+  /// Leaves: waits, for a few seconds at most, until what this rank said has reached the others,
+  /// and lets go of threads, memory and connections, but for what groups made from this one
+  /// (`split`, `shrink`, `grow`) and memory from `allocate` still need. Calls in other threads end
+  /// with `Errc::closed`, and what they need goes when the last of them has ended. In a function
+  /// that a call has called, it waits for nothing, and lets go soon after. Idempotent.
   void close();
 
   // The collectives. `i…` starts without waiting. A call whose input and output are the same memory
@@ -386,9 +392,19 @@ struct Shrunk {
   Group group;
   /// Ranks of the old group that are not in the new one.
   std::vector<int> lost;
-  /// How many calls with tag 0, `split` among them, every rank that is left had finished on the old
-  /// group: what came after, some of them may not have.
+  /// How many calls with tag 0 every rank that is left had finished on the old group: what came
+  /// after, some of them may not have. `split` is one of them, an allgather of 2 int32.
   std::uint64_t finished = 0;
+  /// The last of these, "allreduce of 1000 float32 by sum" for example; empty when there was none.
+  std::string last;
+
+  struct Finished {
+    std::uint64_t calls = 0;
+    std::string last;
+  };
+  /// The same for each tag with which all of them had finished any. Sends and receives do not
+  /// count.
+  std::map<int, Finished> by_tag;
 };
 
 }  // namespace muster::comm

@@ -31,16 +31,37 @@ bool concerns_all(const std::error_code& code) {
          code == Errc::internal;
 }
 
+json to_json(const collective::FinishedByTag& finished) {
+  json rows = json::array();
+  for (const auto& [tag, own] : finished)
+    rows.push_back({tag, own.calls, own.last[0], own.last[1]});
+  return rows;
+}
+
+collective::FinishedByTag finished_of(const json& control) {
+  collective::FinishedByTag finished;
+  for (const json& row : control.at("finished"))
+    finished[row.at(0).get<int>()] = {
+        row.at(1).get<std::uint64_t>(),
+        {row.at(2).get<std::uint64_t>(), row.at(3).get<std::uint64_t>()}};
+  return finished;
+}
+
 void put(json& control, const collective::Decision& decision) {
   control["round"] = decision.round;
   control["bits"] = decision.bits;
-  control["finished"] = decision.finished;
+  control["finished"] = to_json(decision.finished);
   control["ranks"] = decision.ranks;
+}
+
+collective::Vote vote_of(const json& control) {
+  return {control.at("round").get<std::uint32_t>(), control.at("bits").get<std::uint64_t>(),
+          finished_of(control)};
 }
 
 collective::Decision decision_of(const json& control) {
   return {control.at("round").get<std::uint32_t>(), control.at("bits").get<std::uint64_t>(),
-          control.at("finished").get<std::uint64_t>(), control.at("ranks").get<std::vector<int>>()};
+          finished_of(control), control.at("ranks").get<std::vector<int>>()};
 }
 
 /// A call that was over when it was started.
@@ -59,16 +80,21 @@ class Over final : public Handle::State {
 }  // namespace
 
 Group::Impl::Impl(std::shared_ptr<Crew> crew, Identity identity)
-    : crew_(std::move(crew)),
+    : crew_(crew.get()),
       identity_(std::move(identity)),
       size_(static_cast<int>(identity_.roster.members.size())),
-      ballot_(identity_.rank, size_) {}
+      ballot_(identity_.rank, size_) {
+  door_->keep(std::move(crew));
+}
 
 Group::Impl::~Impl() {
   if (inherited() || closed_.exchange(true) || !crew_) return;
   if (shared_) shared_->close();
-  const std::lock_guard lock(crew_->mutex());
-  say_farewell();
+  {
+    const std::lock_guard lock(crew_->mutex());
+    say_farewell();
+  }
+  door_->close();
 }
 
 Result<void> Group::Impl::usable() const {
@@ -77,9 +103,16 @@ Result<void> Group::Impl::usable() const {
   return {};
 }
 
-Result<void> Group::Impl::may(std::string_view call) const {
+Result<Group::Impl::Visit> Group::Impl::enter() const {
+  if (auto ok = usable(); !ok) return fail(ok.error());
+  Visit visit(door_);
+  if (!visit) return fail(closed_error());
+  return visit;
+}
+
+Result<Group::Impl::Visit> Group::Impl::enter(std::string_view call) const {
   Inside::refuse_in_reduction(call, identity_.name);
-  return usable();
+  return enter();
 }
 
 Error Group::Impl::closed_error() const {
@@ -117,8 +150,11 @@ Result<void> Group::Impl::run(const Call& call, const CallOptions& options) {
   }
   if (Inside::reduction()) [[unlikely]]
     Inside::refuse(collective::name(call.operation), identity_.name);
+  // Which looks by itself whether the group is closed, and quicker.
+  if (shared_ && options.tag == 0) return shared_->run(call, 0, options.timeout);
+  const auto visit = enter();
+  if (!visit) return fail(visit.error());
   if (shared_) {
-    if (options.tag == 0) return shared_->run(call, 0, options.timeout);
     const auto takes = shared_->takes(options.tag);
     if (!takes) return fail(takes.error());
     if (*takes) return shared_->run(call, options.tag, options.timeout);
@@ -131,7 +167,8 @@ Result<void> Group::Impl::run(const Call& call, const CallOptions& options) {
 }
 
 Result<Handle> Group::Impl::start(Call call, const CallOptions& options) {
-  if (auto ok = may(collective::name(call.operation)); !ok) return fail(ok.error());
+  const auto visit = enter(collective::name(call.operation));
+  if (!visit) return fail(visit.error());
   check_tag(options.tag);
   collective::check(call, identity_.rank, size_);
   if (size_ == 1) {
@@ -156,7 +193,8 @@ void Group::Impl::run_alone(const Call& call) const {
 
 Result<Handle> Group::Impl::start_send(int to, ByteSpan data, Element element,
                                        const CallOptions& options) {
-  if (auto ok = may("send"); !ok) return fail(ok.error());
+  const auto visit = enter("send");
+  if (!visit) return fail(visit.error());
   check_tag(options.tag);
   check_peer("send", to);
   look_into_memory();
@@ -167,7 +205,8 @@ Result<Handle> Group::Impl::start_send(int to, ByteSpan data, Element element,
 
 Result<Handle> Group::Impl::start_receive(int from, std::span<std::byte> data, Element element,
                                           const CallOptions& options) {
-  if (auto ok = may("recv"); !ok) return fail(ok.error());
+  const auto visit = enter("recv");
+  if (!visit) return fail(visit.error());
   check_tag(options.tag);
   check_peer("recv", from);
   look_into_memory();
@@ -177,7 +216,8 @@ Result<Handle> Group::Impl::start_receive(int from, std::span<std::byte> data, E
 }
 
 Result<WritableBuffer> Group::Impl::allocate(std::size_t bytes) {
-  if (auto ok = usable(); !ok) return fail(ok.error());
+  const auto visit = enter();
+  if (!visit) return fail(visit.error());
   if (shared_) return shared_->segment().allocate(bytes);
   const auto too_much = [&] {
     return fail(system_error(ENOMEM, fmt::format("allocate {} bytes", bytes)));
@@ -222,9 +262,7 @@ void Group::Impl::on_control(const std::string& from, const json& control) {
     return leave(rank);
   }
   if (kind == "vote") {
-    post(ballot_.on_vote(
-        rank, {control.at("round").get<std::uint32_t>(), control.at("bits").get<std::uint64_t>(),
-               control.at("finished").get<std::uint64_t>()}));
+    post(ballot_.on_vote(rank, vote_of(control)));
   } else if (kind == "decision") {
     post(ballot_.on_decision(rank, decision_of(control)));
   } else if (kind == "segment") {
@@ -355,7 +393,7 @@ void Group::Impl::post(const collective::Ballot::Messages& messages) {
       control["kind"] = "vote";
       control["round"] = message.vote->round;
       control["bits"] = message.vote->bits;
-      control["finished"] = message.vote->finished;
+      control["finished"] = to_json(message.vote->finished);
     } else {
       control["kind"] = "decision";
       put(control, *message.decision);
@@ -375,7 +413,9 @@ Error Group::Impl::loss_error() const {
 std::vector<int> Group::Impl::lost() const {
   if (!crew_) return {};
   Inside::refuse_in_reduction("lost", identity_.name);
-  const std::lock_guard lock(crew_->mutex());
+  const Visit visit(door_);
+  // When it is closed, nobody changes it any more.
+  auto lock = visit ? Lock(crew_->mutex()) : Lock();
   return {ballot_.lost().begin(), ballot_.lost().end()};
 }
 
@@ -384,12 +424,16 @@ void Group::Impl::close() {
   // Those who still need this rank must not wait for it, the others need not care.
   if (shared_) shared_->close();
   crew_->with_lock([self = shared_from_this()] { self->say_farewell(); });
+  // What has called the function may be carrying on the group, or be the crew's own thread.
+  if (Inside::any()) return crew_->do_later([self = shared_from_this()] { self->door_->close(); });
+  crew_->flush();
+  door_->close();
 }
 
 void Group::Impl::let_go(std::shared_ptr<Impl> impl) {
   impl->close();
-  // What has called the function may be carrying on the group, or be the crew's own thread.
-  if (Inside::any() && impl->crew_ && !impl->inherited()) {
+  if (!Inside::any() || !impl->crew_ || impl->inherited()) return;
+  if (const Visit visit(impl->door_); visit) {
     Crew& crew = *impl->crew_;
     crew.do_later([kept = std::move(impl)] {});
   }

@@ -14,6 +14,7 @@
 #include "muster/comm/collective/ballot.h"
 #include "muster/comm/collective/choice.h"
 #include "muster/comm/collective/crew.h"
+#include "muster/comm/collective/door.h"
 #include "muster/comm/collective/group.h"
 #include "muster/comm/collective/network/network_plane.h"
 #include "muster/comm/collective/roster.h"
@@ -79,8 +80,11 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
  private:
   [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
   [[nodiscard]] Result<void> usable() const;
+  using Visit = collective::Door::Visit;
+  /// For as long as something of the crew, or of the memory, is used.
+  [[nodiscard]] Result<Visit> enter() const;
   /// The same for what waits, or is waited for. Throws in a reduction function.
-  [[nodiscard]] Result<void> may(std::string_view call) const;
+  [[nodiscard]] Result<Visit> enter(std::string_view call) const;
   [[nodiscard]] Error closed_error() const;
   static void check_tag(int tag);
   void check_peer(const char* what, int rank) const;
@@ -100,6 +104,7 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
   void say_farewell();
   void post(const collective::Ballot::Messages& messages);
   [[nodiscard]] Error loss_error() const;
+  [[nodiscard]] collective::FinishedByTag finished() const;
   Result<collective::Decision> vote(Lock& lock, std::uint64_t bits, TimePoint deadline);
   [[nodiscard]] bool outnumbered(const std::vector<int>& here) const;
   [[nodiscard]] Error not_all_could() const;
@@ -114,7 +119,8 @@ class Group::Impl final : public collective::CrewSink, public std::enable_shared
   void use_segment(std::shared_ptr<collective::shared::Segment> segment);
   void run_alone(const Call& call) const;
 
-  std::shared_ptr<Crew> crew_;  // null for a group of one that nobody can join
+  std::shared_ptr<collective::Door> door_ = std::make_shared<collective::Door>();
+  Crew* crew_;  // there for who visits the door; null for a group of one that nobody can join
   Identity identity_;
   int size_;
   std::uint64_t fork_generation_ = fork_generation();

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include <fmt/format.h>
@@ -43,6 +44,17 @@ std::uint64_t derived_id(std::uint64_t id, std::uint64_t kind, std::uint64_t num
     mixed ^= mixed >> 31;
   }
   return mixed;
+}
+
+Shrunk shrunk(Group group, std::vector<int> lost, const collective::FinishedByTag& finished) {
+  Shrunk shrunk{std::move(group), std::move(lost), 0, {}, {}};
+  for (const auto& [tag, calls] : finished)
+    shrunk.by_tag[tag] = {calls.calls, describe(std::bit_cast<collective::Signature>(calls.last))};
+  if (const auto plain = shrunk.by_tag.find(0); plain != shrunk.by_tag.end()) {
+    shrunk.finished = plain->second.calls;
+    shrunk.last = plain->second.last;
+  }
+  return shrunk;
 }
 
 Roster part_of(const Roster& roster, const std::vector<int>& ranks) {
@@ -92,7 +104,7 @@ Result<void> Group::Impl::establish(TimePoint deadline) {
   options.members = identity_.roster.members;
   options.hosts = identity_.roster.hosts();
   options.broke = [this](const Error& error) { break_group(error); };
-  network_ = std::make_shared<collective::NetworkPlane>(crew_, *table, options);
+  network_ = std::make_shared<collective::NetworkPlane>(*crew_, door_, *table, options);
   {
     const std::lock_guard lock(crew_->mutex());
     const auto& [members, hellos, digest] = identity_.roster;
@@ -207,10 +219,11 @@ void Group::Impl::use_segment(std::shared_ptr<collective::shared::Segment> segme
   options.interrupted = crew_->options().interrupted;
   options.at_step = crew_->options().at_step;
   options.lease = crew_->options().lease;
-  options.wake_background = [crew = std::weak_ptr<Crew>(crew_)] {
+  options.door = door_;
+  options.wake_background = [crew = crew_->weak_from_this()] {
     if (const auto there = crew.lock()) there->wake_background();
   };
-  options.do_later = [crew = std::weak_ptr<Crew>(crew_)](std::function<void()> work) {
+  options.do_later = [crew = crew_->weak_from_this()](std::function<void()> work) {
     if (const auto there = crew.lock()) there->do_later(std::move(work));
   };
   // All ranks have tried whether they can read each other's memory before anybody counts on it.
@@ -229,9 +242,15 @@ void Group::Impl::use_segment(std::shared_ptr<collective::shared::Segment> segme
 
 // ---- Agreement
 
+collective::FinishedByTag Group::Impl::finished() const {
+  // Tags for which memory has no channel go by messages.
+  auto all = network_->finished();
+  if (shared_) all.merge(shared_->finished());
+  return all;
+}
+
 Result<Decision> Group::Impl::vote(Lock& lock, std::uint64_t bits, TimePoint deadline) {
-  const std::uint64_t finished = shared_ ? shared_->finished() : network_->finished();
-  post(ballot_.begin(bits, finished));
+  post(ballot_.begin(bits, finished()));
   Deadline ask_at;
   while (true) {
     const std::vector<int> lost = shared_ ? shared_->lost() : std::vector<int>();
@@ -248,7 +267,8 @@ Result<Decision> Group::Impl::vote(Lock& lock, std::uint64_t bits, TimePoint dea
 }
 
 Result<Group::Agreement> Group::Impl::agree(std::uint64_t bits, Timeout timeout) {
-  if (auto ok = may("agree"); !ok) return fail(ok.error());
+  const auto visit = enter("agree");
+  if (!visit) return fail(visit.error());
   if (!crew_) return Agreement{bits, {0}};
   Lock lock(crew_->mutex());
   auto decision = vote(lock, bits, deadline_of(timeout, crew_->options().join_timeout));
@@ -280,11 +300,12 @@ Error Group::Impl::not_all_could() const {
 }
 
 Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
-  if (auto ok = may("shrink"); !ok) return fail(ok.error());
+  const auto visit = enter("shrink");
+  if (!visit) return fail(visit.error());
   if (!crew_) return fail(Errc::rank_lost, "a group of one has nobody to lose");
   const TimePoint deadline = deadline_of(timeout, crew_->options().join_timeout);
   Lock lock(crew_->mutex());
-  std::optional<std::uint64_t> finished;
+  std::optional<collective::FinishedByTag> finished;
   while (true) {
     auto decision = vote(lock, 1, deadline);
     if (!decision) return fail(decision.error());
@@ -310,16 +331,19 @@ Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
     identity.rank = static_cast<int>(own - ranks.begin());
     identity.roster = part_of(identity_.roster, ranks);
     lock.unlock();
-    auto made = make(crew_, std::move(identity), deadline);
+    auto made = make(crew_->shared_from_this(), std::move(identity), deadline);
     lock.lock();
     const bool may_go_on = made || is_of_others(made.error().code());
     auto whole = vote(lock, (made ? kMade : 0) | (may_go_on ? kMayGoOn : 0), deadline);
-    if (!whole) return fail(whole.error());
+    if (!whole) {
+      lock.unlock();  // what was made needs it to leave
+      return fail(whole.error());
+    }
     if ((whole->bits & kMade) != 0 && whole->ranks == ranks) {
       std::vector<int> lost;
       for (int rank = 0; rank < size_; ++rank)
         if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) lost.push_back(rank);
-      return Shrunk{Group(*std::move(made)), std::move(lost), *finished};
+      return shrunk(Group(*std::move(made)), std::move(lost), *finished);
     }
     Error error = made ? (*made)->error_.value_or(not_all_could()) : made.error();
     lock.unlock();
@@ -331,7 +355,8 @@ Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
 }
 
 Result<std::shared_ptr<Group::Impl>> Group::Impl::grow(int newcomers, Timeout timeout) {
-  if (auto ok = may("grow"); !ok) return fail(ok.error());
+  const auto visit = enter("grow");
+  if (!visit) return fail(visit.error());
   if (newcomers < 1)
     throw std::invalid_argument(fmt::format("[grow] {} newcomers; at least 1", newcomers));
   if (!crew_ || !identity_.whole_crew)
@@ -355,12 +380,13 @@ Result<std::shared_ptr<Group::Impl>> Group::Impl::grow(int newcomers, Timeout ti
   if (!formed) return fail(formed.error());
   Identity identity{identity_.name, formed->id, formed->epoch,
                     formed->roster.rank_of(crew_->self()), formed->roster};
-  return make(crew_, std::move(identity), deadline);
+  return make(crew_->shared_from_this(), std::move(identity), deadline);
 }
 
 Result<std::shared_ptr<Group::Impl>> Group::Impl::split(int color, int key,
                                                         const CallOptions& options) {
-  if (auto ok = may("split"); !ok) return fail(ok.error());
+  const auto visit = enter("split");
+  if (!visit) return fail(visit.error());
   const std::string name = fmt::format("{}/{}", identity_.name, color);
   if (!crew_) return solo(name);
   const std::array<std::int32_t, 2> own{color, key};
@@ -393,7 +419,7 @@ Result<std::shared_ptr<Group::Impl>> Group::Impl::split(int color, int key,
                     static_cast<int>(self - members.begin()),
                     part_of(identity_.roster, members),
                     false};
-  return make(crew_, std::move(identity),
+  return make(crew_->shared_from_this(), std::move(identity),
               deadline_of(options.timeout, crew_->options().join_timeout));
 }
 

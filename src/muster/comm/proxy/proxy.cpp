@@ -183,6 +183,8 @@ void Proxy::set_lease(Duration lease) {
   if (usable()) impl_->set_lease(std::min<Duration>(lease, kLongestLease));
 }
 
+bool Proxy::flush(Duration timeout) { return usable() && impl_->flush(timeout); }
+
 void Proxy::close() {
   if (usable()) impl_->close();
 }

@@ -110,6 +110,9 @@ class Proxy {
   /// For how long the others wait from now on until this one is heard of again in the store.
   void set_lease(Duration lease);
 
+  /// Waits until what was sent has reached the peers that are there, or the time is up. False then.
+  bool flush(Duration timeout);
+
   /// Leaves the group: tells the peers, waits up to the linger time for what was sent, frees
   /// everything. Calls that wait in other threads end with `Errc::closed`. Idempotent.
   void close();

@@ -32,6 +32,7 @@ class Proxy::Impl {
 
   Result<void> join();
   void close();
+  bool flush(Duration timeout);
 
   Result<std::optional<Message>> receive_once(Timeout timeout);
   Result<Replies> receive_by_id(std::span<const SessionId> sessions, Timeout timeout);
@@ -69,6 +70,8 @@ class Proxy::Impl {
   using Lock = std::unique_lock<LightMutex>;
 
   Result<void> open_drivers();
+  /// Waits until what was sent has arrived; false when the time was up before.
+  bool drain(Lock& lock, TimePoint until);
   void listen_where_the_store_is();
   Result<void> wait_for_expected_peers(TimePoint deadline);
   // The lock is held, and may be released while waiting.

@@ -157,15 +157,25 @@ Result<void> Proxy::Impl::wait_for_expected_peers(TimePoint deadline) {
   }
 }
 
+bool Proxy::Impl::drain(Lock& lock, TimePoint until) {
+  router_->flush();
+  while (!router_->drained() && clock_.now() < until) pump_->wait(lock, until);
+  return router_->drained();
+}
+
+bool Proxy::Impl::flush(Duration timeout) {
+  const TimePoint until = after(clock_.now(), timeout);
+  Lock lock(mutex_);
+  // Who closes it waits by itself.
+  return !closing_ && drain(lock, until);
+}
+
 void Proxy::Impl::close() {
   Lock lock(mutex_);
   if (std::exchange(closing_, true)) return;
   if (pump_) {
     pump_->nudge();
-    const TimePoint until = after(clock_.now(), options_.linger);
-    router_->flush();
-    while (!router_->drained() && clock_.now() < until) pump_->wait(lock, until);
-    if (!router_->drained()) {
+    if (!drain(lock, after(clock_.now(), options_.linger))) {
       log(LogLevel::warning, "comm",
           "'{}' closes with messages that did not arrive within its linger time",
           self_.name.view());

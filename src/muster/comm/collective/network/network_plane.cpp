@@ -40,6 +40,8 @@ class NetworkPlane::Pending : public Handle::State, public std::enable_shared_fr
 
   Result<void> wait(Timeout timeout) override {
     if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
+    const Door::Visit visit(plane_->door_);
+    if (!visit) return result_;
     const TimePoint deadline = after_or_never(now(), timeout);
     Deadline ask_at;
     Crew::Lock lock(plane_->crew_->mutex());
@@ -54,22 +56,29 @@ class NetworkPlane::Pending : public Handle::State, public std::enable_shared_fr
 
   Result<bool> test() override {
     if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
+    const Door::Visit visit(plane_->door_);
+    if (!visit) return outcome();
     Crew::Lock lock(plane_->crew_->mutex());
     if (!over_) static_cast<void>(plane_->crew_->wait(lock, now()));
     plane_->progress();
     if (!over_) return false;
-    if (!result_) return fail(result_.error());
-    return true;
+    return outcome();
   }
 
   void cancel() override {
     if (plane_->inherited()) return;
+    const Door::Visit visit(plane_->door_);
+    if (!visit) return;
     plane_->crew_->with_lock([self = shared_from_this()] {
       if (!self->over_) self->look();
       if (!self->over_) self->give_up(self->given_up());
     });
   }
 
+  [[nodiscard]] Result<bool> outcome() const {
+    if (!result_) return fail(result_.error());
+    return true;
+  }
   [[nodiscard]] std::string_view group() const override { return plane_->options_.group; }
   [[nodiscard]] virtual std::string text() const = 0;
   /// With the lock held: whether it is over by now.
@@ -219,8 +228,10 @@ class NetworkPlane::Transfer final : public Pending {
   bool receives_;
 };
 
-NetworkPlane::NetworkPlane(std::shared_ptr<Crew> crew, ChoiceTable table, Options options)
-    : crew_(std::move(crew)),
+NetworkPlane::NetworkPlane(Crew& crew, std::shared_ptr<Door> door, ChoiceTable table,
+                           Options options)
+    : crew_(&crew),
+      door_(std::move(door)),
       table_(std::move(table)),
       options_(std::move(options)),
       wire_(*crew_, options_.id, options_.rank, options_.members) {}
@@ -337,7 +348,7 @@ void NetworkPlane::advance(Lane& lane) {
     lane.queue.pop_front();
     lane.past.emplace_back(first->slot().sequence, first->its_signature());
     if (lane.past.size() > kRemembered) lane.past.pop_front();
-    if (first->slot().tag == 0) ++finished_;
+    ++lane.finished;
     first->stop();
     first->end({});
   }
@@ -377,6 +388,14 @@ std::optional<Signature> NetworkPlane::called(const Lane& lane, std::uint32_t se
   for (const auto& [past, signature] : lane.past)
     if (past == sequence) return signature;
   return std::nullopt;
+}
+
+FinishedByTag NetworkPlane::finished() const {
+  FinishedByTag finished;
+  for (const auto& [tag, lane] : lanes_)
+    if (lane.finished > 0)
+      finished[tag] = {lane.finished, std::bit_cast<SignatureWords>(lane.past.back().second)};
+  return finished;
 }
 
 void NetworkPlane::end(const Error& error) {

@@ -12,9 +12,11 @@
 
 #include "muster/base/fork_guard.h"
 #include "muster/base/result.h"
+#include "muster/comm/collective/ballot.h"
 #include "muster/comm/collective/call.h"
 #include "muster/comm/collective/choice.h"
 #include "muster/comm/collective/crew.h"
+#include "muster/comm/collective/door.h"
 #include "muster/comm/collective/handle_state.h"
 #include "muster/comm/collective/network/message_wire.h"
 #include "muster/comm/collective/schedule_runner.h"
@@ -39,7 +41,8 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
     std::function<void(const Error&)> broke;
   };
 
-  NetworkPlane(std::shared_ptr<Crew> crew, ChoiceTable table, Options options);
+  /// `door` keeps the crew.
+  NetworkPlane(Crew& crew, std::shared_ptr<Door> door, ChoiceTable table, Options options);
   ~NetworkPlane();
 
   // What is not over after its timeout is given up, whether anybody waits for it or not.
@@ -62,8 +65,8 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
   void leave(int rank, const Error& error) { wire_.leave(rank, error); }
   /// All calls end with this error from now on.
   void end(const Error& error);
-  /// Calls with tag 0 that this rank has finished.
-  [[nodiscard]] std::uint64_t finished() const { return finished_; }
+  /// What this rank has finished.
+  [[nodiscard]] FinishedByTag finished() const;
 
  private:
   class Pending;
@@ -71,6 +74,7 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
   class Transfer;
   struct Lane {
     std::uint32_t started = 0;
+    std::uint64_t finished = 0;
     std::uint16_t earlier = 0;  // as in `Signature`, of the next call
     std::deque<std::shared_ptr<Collective>> queue;
     /// What was called last and is over, oldest first: another rank may wait in it for ever,
@@ -87,7 +91,8 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
   [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
   [[nodiscard]] int size() const { return static_cast<int>(options_.members.size()); }
 
-  std::shared_ptr<Crew> crew_;
+  Crew* crew_;  // there for who visits `door_`
+  std::shared_ptr<Door> door_;
   ChoiceTable table_;
   Options options_;
   MessageWire wire_;
@@ -103,8 +108,7 @@ class NetworkPlane : public std::enable_shared_from_this<NetworkPlane> {
     std::uint32_t sequence;
     Signature signature;
   };
-  std::vector<Calling> calling_;  // calls that this rank has not come to yet
-  std::uint64_t finished_ = 0;
+  std::vector<Calling> calling_;           // calls that this rank has not come to yet
   TimePoint next_due_ = TimePoint::max();  // nothing is due before
   std::optional<Error> end_;
   std::uint64_t fork_generation_ = fork_generation();

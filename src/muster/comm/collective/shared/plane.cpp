@@ -106,6 +106,11 @@ class SharedPlane::Pending final : public Handle::State {
     return {make_error_code(Errc::timeout),
             operation_ ? overdue(*operation_, timeout) : overdue(signature(call_), timeout)};
   }
+  /// When nothing carries it on any more.
+  [[nodiscard]] Result<void> outcome() const {
+    if (!over()) return fail(plane_->error());
+    return result_;
+  }
   void end(Result<void> result) {
     operation_.reset();
     result_ = std::move(result);
@@ -135,7 +140,8 @@ class SharedPlane::Pending final : public Handle::State {
 };
 
 SharedPlane::SharedPlane(std::shared_ptr<Segment> segment, Options options)
-    : segment_(std::move(segment)), options_(std::move(options)) {
+    : segment_(segment.get()), options_(std::move(options)) {
+  options_.door->keep(std::move(segment));
   tell_cores(segment_->header());
   add_lane(0);
 }
@@ -180,6 +186,18 @@ Result<SharedPlane::Lane*> SharedPlane::lane(int tag) {
   return fail(Errc::internal, fmt::format("tag {} has no channel", tag));
 }
 
+FinishedByTag SharedPlane::finished() const {
+  FinishedByTag finished;
+  for (std::size_t i = 0; i < kChannels; ++i) {
+    const Lane* const lane = lanes_[i].load(std::memory_order_acquire);
+    if (lane == nullptr) continue;
+    const std::uint32_t key = segment_->header().tags[i].load(std::memory_order_relaxed);
+    const Finished own = lane->tally.read();
+    if (own.calls > 0) finished[i == 0 ? 0 : static_cast<int>(key) - 1] = own;
+  }
+  return finished;
+}
+
 // ---- Calls
 
 // Used once, where small calls go by.
@@ -195,7 +213,7 @@ Result<SharedPlane::Lane*> SharedPlane::lane(int tag) {
     for (int look = 0; look < looks; ++look) {
       const Progress progress = carry_on(operation);
       if (progress == Progress::over) {
-        over(lane);
+        lane.tally.count(operation.signature());
         return {};
       }
       if (progress != Progress::waiting) break;
@@ -204,7 +222,7 @@ Result<SharedPlane::Lane*> SharedPlane::lane(int tag) {
       look += kLooksInPauses;
     }
     auto result = wait_on(lane, operation, timeout);
-    if (result) over(lane);
+    if (result) lane.tally.count(operation.signature());
     return result;
   });
 }
@@ -221,10 +239,12 @@ Result<void> SharedPlane::run(const Call& call, int tag, Timeout timeout) {
     held.let_go();
     // Calls that were started meanwhile, in other threads.
     if (lane->queued.load(std::memory_order_relaxed) > 0) [[unlikely]]
-      wake_sleepers();
+      if (const Door::Visit visit(options_.door); visit) wake_sleepers();
     return result;
   }
   check_not_around(*lane, call);
+  const Door::Visit visit(options_.door);
+  if (!visit) return fail(error());
   auto pending = start(call, tag);
   if (!pending) return fail(pending.error());
   Handle handle(*std::move(pending));  // gives it up when it ends otherwise
@@ -384,7 +404,7 @@ void SharedPlane::advance(Lane& lane) {
       if (broken() || closed_.load(std::memory_order_relaxed)) fail_all(lane, error());
       return;
     }
-    over(lane);
+    lane.tally.count(operation.signature());
     {
       const std::lock_guard lock(lane.mutex);
       lane.queue.pop_front();
@@ -463,6 +483,8 @@ void SharedPlane::look_around(Lane& lane) {
 
 bool SharedPlane::progress() {
   if (pending_.load() == 0) return false;
+  const Door::Visit visit(options_.door);
+  if (!visit) return false;
   give_up_overdue();
   for (const auto& slot : lanes_) {
     Lane* const lane = slot.load(std::memory_order_acquire);
@@ -476,11 +498,15 @@ bool SharedPlane::progress() {
 }
 
 void SharedPlane::doze(TimePoint until) {
+  const Door::Visit visit(options_.door);
+  if (!visit) return;
   sleep([this] { return !progress(); }, std::min(until, steady_now() + kLongestSleep));
 }
 
 Result<void> SharedPlane::Pending::wait(Timeout timeout) {
   if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
+  const Door::Visit visit(plane_->options_.door);
+  if (!visit) return outcome();
   if (!over()) plane_->check_not_around(lane_, call_);
   Patience patience(more_ranks_than_cores(*plane_->segment_));
   const TimePoint deadline = after_or_never(steady_now(), timeout);
@@ -511,6 +537,8 @@ Result<void> SharedPlane::Pending::wait(Timeout timeout) {
 
 Result<bool> SharedPlane::Pending::test() {
   if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
+  const Door::Visit visit(plane_->options_.door);
+  if (!visit && !over()) return fail(plane_->error());
   if (!over()) plane_->progress();
   if (!over()) return false;
   if (!result_) return fail(result_.error());
@@ -519,6 +547,8 @@ Result<bool> SharedPlane::Pending::test() {
 
 void SharedPlane::Pending::cancel() {
   if (over() || plane_->inherited()) return;
+  const Door::Visit visit(plane_->options_.door);
+  if (!visit) return;
   plane_->give_up_for_all(signature(call_));
   // By its own reduction function: what calls that goes on to the next wait, and no further.
   if (lane_.owner.held_here() && operation_) operation_->set_failed();

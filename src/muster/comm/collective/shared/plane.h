@@ -16,11 +16,13 @@
 #include "muster/base/result.h"
 #include "muster/comm/collective/call.h"
 #include "muster/comm/collective/choice.h"
+#include "muster/comm/collective/door.h"
 #include "muster/comm/collective/handle_state.h"
 #include "muster/comm/collective/shared/channel.h"
 #include "muster/comm/collective/shared/hold.h"
 #include "muster/comm/collective/shared/operation.h"
 #include "muster/comm/collective/shared/segment.h"
+#include "muster/comm/collective/shared/tally.h"
 #include "muster/comm/errc.h"
 #include "muster/comm/proxy/options.h"
 
@@ -37,11 +39,12 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
     std::string group;  ///< for messages
     std::function<bool()> interrupted;
     std::function<void()> wake_background;  ///< there is a call that nobody may be waiting for
-    std::function<void(std::function<void()>)> do_later;  ///< in the background
-    std::function<void()> at_step;                        ///< as in GroupOptions
-    bool lends = false;                                   ///< ranks can read each other's memory
-    Duration lease = std::chrono::seconds(3);             ///< as in GroupOptions
-    Ways ways = ChoiceTable::builtin().ways();            ///< the same on all ranks
+    std::function<void(std::function<void()>)> do_later;    ///< in the background
+    std::function<void()> at_step;                          ///< as in GroupOptions
+    bool lends = false;                                     ///< ranks can read each other's memory
+    Duration lease = std::chrono::seconds(3);               ///< as in GroupOptions
+    Ways ways = ChoiceTable::builtin().ways();              ///< the same on all ranks
+    std::shared_ptr<Door> door = std::make_shared<Door>();  ///< keeps the segment
   };
 
   SharedPlane(std::shared_ptr<Segment> segment, Options options);
@@ -75,8 +78,8 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   /// that reduces): then both happen when that call ends, which is soon.
   void close();
 
-  /// Calls with tag 0 that this rank has finished.
-  [[nodiscard]] std::uint64_t finished() const { return finished_.load(std::memory_order_acquire); }
+  /// What this rank has finished.
+  [[nodiscard]] FinishedByTag finished() const;
   [[nodiscard]] Segment& segment() const { return *segment_; }
 
  private:
@@ -97,6 +100,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
     // Of who holds it:
     bool carries_first = false;  ///< it is inside the operation of the first call in the queue
     bool closed_inside = false;  ///< it has closed the group meanwhile
+    Tally tally;                 ///< of the calls that are over
   };
   /// Holds a lane, if nobody else does.
   class Holding {
@@ -197,28 +201,23 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
       wake_sleepers();
   }
   void wake_sleepers();
-  void over(const Lane& lane) {
-    // Only by who holds the lane.
-    if (lane.index == 0)
-      finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
   [[nodiscard]] Error describe(Verdict verdict) const;
   [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
 
-  std::shared_ptr<Segment> segment_;
+  Segment* segment_;  // there for who visits the door, or holds a lane and finds it open
   Options options_;
   std::array<std::atomic<Lane*>, kChannels> lanes_{};  // owned by lane_storage_
   std::mutex mutex_;
   std::vector<std::unique_ptr<Lane>> lane_storage_;  // guarded by mutex_
   std::optional<Error> error_;                       // guarded by mutex_: why the group has ended
   std::atomic<bool> closed_{false};
-  std::atomic<bool> ended_{false};  // there is an error_, or it is closed
-  int calls_around_close_ = 0;      // of the thread that closed it, inside of which it did
+  std::atomic<bool> ended_{false};      // there is an error_, or it is closed
+  std::optional<Door::Visit> closing_;  // until it is closed
+  int calls_around_close_ = 0;          // of the thread that closed it, inside of which it did
   std::uint64_t fork_generation_ = fork_generation();
   std::atomic<bool> crowded_{false};  // as the last call that waited found it
   std::atomic<std::size_t> pending_{0};
   std::atomic<TimePoint> next_due_{TimePoint::max()};  // no call in a queue is due before
-  std::atomic<std::uint64_t> finished_{0};
 };
 
 }  // namespace muster::comm::collective::shared

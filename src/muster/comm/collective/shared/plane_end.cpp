@@ -185,6 +185,7 @@ Error SharedPlane::describe(Verdict verdict) const {
 }
 
 void SharedPlane::close() {
+  closing_.emplace(options_.door);
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -214,6 +215,7 @@ void SharedPlane::close_lanes() {
   const int rank = segment_->rank();
   segment_->header().left[rank / 64].fetch_or(std::uint64_t{1} << (rank % 64));
   wake_sleepers();
+  closing_.reset();
 }
 
 }  // namespace muster::comm::collective::shared

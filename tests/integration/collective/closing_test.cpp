@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "muster/comm/collective/group.h"
+#include "muster/comm/errc.h"
+#include "tests/integration/collective/demand.h"
+#include "tests/integration/collective/group_memory.h"
+#include "tests/integration/collective/processes.h"
+#include "tests/integration/collective/ranks.h"
+
+// What is left of a group that was closed and not destroyed.
+
+namespace muster::comm {
+namespace {
+
+constexpr Duration kSoon = std::chrono::seconds(30);
+
+std::size_t entries(const char* folder) {
+  const std::filesystem::directory_iterator all(folder);
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+std::size_t mapped_files_of_groups() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t lines = 0;
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("muster-group") != std::string::npos) ++lines;
+  return lines;
+}
+
+/// What a process has of what a group takes.
+struct Possessions {
+  std::size_t threads = entries("/proc/self/task");
+  std::size_t descriptors = entries("/proc/self/fd");
+  std::size_t maps = mapped_files_of_groups();
+
+  bool operator==(const Possessions&) const = default;
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{} threads, {} descriptors, {} maps", threads, descriptors, maps);
+  }
+};
+
+void demand_has(const Possessions& expected, const std::string& when) {
+  const Possessions now;
+  demand(now == expected, fmt::format("{}: {}, not {}", when, now.text(), expected.text()));
+}
+
+/// The same, where the thread in the background lets go.
+void demand_has_soon(const Possessions& expected, const std::string& when) {
+  const TimePoint deadline = std::chrono::steady_clock::now() + kSoon;
+  while (Possessions() != expected && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  demand_has(expected, when);
+}
+
+void add(Group& group) {
+  std::vector<int> data(1000, 1);
+  demand(group.allreduce(data, {}, {.timeout = kSoon}), "allreduce");
+  demand(data.back() == group.size(), "another sum");
+}
+
+void demand_closed(const Result<void>& result, const std::string& what) {
+  demand(!result && result.error().is(Errc::closed),
+         fmt::format("{}: {}", what, result ? "went well" : result.error().message()));
+}
+
+class ClosingOn : public OnPlanes {
+ protected:
+  Group join(int rank) const { return join_or_throw(options(2, rank)); }
+
+  /// What this process has without a group. What stays for the next one (of libraries) is there.
+  [[nodiscard]] Possessions without_group(int rank) const {
+    {
+      Group first = join(rank);
+      add(first);
+    }
+    return {};
+  }
+};
+
+TEST_P(ClosingOn, LetsGoOfThreadsMemoryAndDescriptors) {
+  as_processes(2, [&](int rank) {
+    const Possessions before = without_group(rank);
+    Group group = join(rank);
+    add(group);
+    std::vector<int> data(1000, 1);
+    Handle done = demand(group.iallreduce(data), "iallreduce");
+    demand(done.wait(kSoon), "wait");
+    Handle open = demand(group.irecv(1 - rank, data), "irecv");
+    group.close();
+    demand_has(before, "closed");
+    // What the program still has says what it said, and no more.
+    demand(done.wait(kSoon), "the call that was over");
+    demand(!open.wait(kSoon), "the call that was not went well");
+    demand_closed(group.barrier({.timeout = kSoon}), "a call");
+    demand_closed(group.barrier({.tag = 3, .timeout = kSoon}), "a call with a tag");
+    demand(!group.agree(1, kSoon) && !group.allocate(8) && !group.split(0), "it goes on");
+    demand(group.rank() == rank && group.size() == 2, "it forgot itself");
+    // The other one may have left before.
+    demand(group.lost().size() <= 1, "it lost itself");
+    group.close();
+  });
+}
+
+TEST_P(ClosingOn, LeavesWhatGroupsMadeFromItNeed) {
+  as_processes(2, [&](int rank) {
+    const Possessions before = without_group(rank);
+    Group group = join(rank);
+    Group part = demand(group.split(0), "split");
+    group.close();
+    add(part);
+    part.close();
+    demand_has(before, "closed");
+  });
+}
+
+TEST_P(ClosingOn, LeavesMemoryThatTheProgramHas) {
+  as_processes(2, [&](int rank) {
+    const Possessions before = without_group(rank);
+    Group group = join(rank);
+    auto memory = demand(group.allocate(100'000), "allocate");
+    std::ranges::fill(memory.bytes, std::byte{7});
+    add(group);
+    group.close();
+    demand(std::ranges::count(memory.bytes, std::byte{7}) == 100'000, "other bytes are there");
+    memory = {};
+    demand_has(before, "closed");
+  });
+}
+
+TEST_P(ClosingOn, LetsGoWhenTheFunctionIsOverThatClosesIt) {
+  as_processes(2, [&](int rank) {
+    const Possessions before = without_group(rank);
+    Group group = join(rank);
+    std::vector<int> data(4, 1);
+    const auto function = [&](std::byte*, const std::byte*, std::size_t) { group.close(); };
+    static_cast<void>(
+        group.allreduce(data, collective::Reduction::of(function), {.timeout = kSoon}));
+    group.close();
+    demand_has_soon(before, "closed");
+  });
+}
+
+TEST_P(ClosingOn, EndsTheCallsOfOtherThreads) {
+  as_processes(2, [&](int rank) {
+    const Possessions before = without_group(rank);
+    Group group = join(rank);
+    const Errc expected = rank == 0 ? Errc::closed : Errc::rank_lost;
+    std::atomic<int> called{0};
+    std::vector<std::thread> threads;
+    for (int tag = 0; tag < 3; ++tag)
+      threads.emplace_back([&, tag] {
+        std::vector<int> data(4, 1);
+        Result<void> result;
+        for (; result; ++called) result = group.allreduce(data, {}, {.tag = tag, .timeout = kSoon});
+        demand(result.error().is(expected), result.error().message());
+      });
+    while (rank == 0 && called < 300) std::this_thread::yield();
+    if (rank == 0) group.close();
+    for (std::thread& thread : threads) thread.join();
+    group.close();
+    demand_has(before, "closed");
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Planes, ClosingOn, kEveryPlane, testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace muster::comm
