@@ -1,5 +1,6 @@
 #include "collective_call.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -220,17 +221,23 @@ class Maker {
     const bool gives_block =
         call_.operation == Operation::gather || call_.operation == Operation::allgather;
     // In place, a block is what the others give who do not work in place.
-    const bool is_all_blocks =
-        gives_block && (arguments_.input.is_none() || given.count() != call_.count);
-    call_.shape = hash_of_shape(is_all_blocks ? shape_of_block(given.shape()) : given.shape());
+    const bool is_all_blocks = gives_block && (arguments_.input.is_none() || is_whole_in_place());
+    Shape shape = is_all_blocks ? shape_of_block(given.shape()) : given.shape();
+    if (gives_block) drop_single_rows(shape);
+    call_.shape = hash_of_shape(shape);
   }
 
   /// As the shape of all blocks is made of that of one, (n, *shape), or where rows were joined.
   Shape shape_of_block(Shape shape) const {
     if (shape.empty() || shape[0] % n_ != 0) return {};
     shape[0] /= n_;
-    if (shape[0] == 1) shape.erase(shape.begin());
     return shape;
+  }
+
+  /// A row by itself is a block like the array of that row: both make the same rows of all blocks.
+  static void drop_single_rows(Shape& shape) {
+    const auto rows = std::ranges::find_if(shape, [](std::size_t extent) { return extent != 1; });
+    shape.erase(shape.begin(), rows);
   }
 
   /// In place, the one buffer holds all blocks, and there is no other. A block that begins where

@@ -110,6 +110,13 @@ def test_arrays_may_differ_where_blocks_do_not(run_ranks, plane):
 
 
 @pytest.mark.parametrize("plane", PLANES)
+def test_a_block_may_be_a_row_or_an_array_of_one_row(run_ranks, plane):
+    gathered = [0] * 5 + [1] * 5
+    for rank, results in run_ranks(ranks.single_rows, 2, plane=plane).items():
+        assert results == [gathered if rank == 0 else None, gathered, gathered, gathered]
+
+
+@pytest.mark.parametrize("plane", PLANES)
 def test_survivors_go_on_after_a_rank_was_killed(run_ranks, plane):
     results = run_ranks(ranks.lose_a_rank, 3, 1, plane=plane, dies=[1])
     for rank in (0, 2):

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -108,6 +109,21 @@ TEST_P(ClosingOn, LetsGoOfThreadsMemoryAndDescriptors) {
     // The other one may have left before.
     demand(group.lost().size() <= 1, "it lost itself");
     group.close();
+  });
+}
+
+// The thread in the background carries it on, and must not be the one that is left.
+TEST_P(ClosingOn, LetsGoWhileACallWaitsThatWasStarted) {
+  as_processes(2, [&](int rank) {
+    const Possessions before = without_group(rank);
+    for (int round = 0; round < 20; ++round) {
+      Group group = join(rank);
+      std::vector<int> data(1000, 1);
+      std::optional<Handle> open;
+      if (rank == 0) open = demand(group.iallreduce(data), "iallreduce");
+      group.close();
+      demand_has(before, fmt::format("round {}", round));
+    }
   });
 }
 

@@ -68,7 +68,7 @@ const Cause kCauses[] = {
        if (group.rank() != 1) return;
        // What it works on is not touched: there is no room beside it.
        static std::int64_t item = 0;
-       const std::span<std::int64_t> all(&item, std::size_t{1} << 57);
+       const std::span<std::int64_t> all(&item, std::size_t{1} << 47);
        const auto call = [&](int at) { return group.iallreduce(all, {}, {.tag = at}); };
        // In memory such a call needs no room of its own.
        auto started = call(group.plane() == Plane::shared ? kTagWithoutChannel : tag);

@@ -136,9 +136,11 @@ class ChoiceParser {
     const std::size_t position = at_;
     const std::string_view given = word(":");
     if (const AlgorithmRow* const row = find_algorithm(operation, given)) return Chosen(row);
-    if (shared::find_way(operation, given) != nullptr)
-      return wrong(position, fmt::format("'{0}' is for ranks on one host, as in {1}/host:64k-:{0}",
-                                         given, name(operation)));
+    if (const shared::WayRow* const way = shared::find_way(operation, given))
+      return wrong(position,
+                   fmt::format("'{0}' is for ranks on one host, as in {1}/host:{2}-{3}:{0}", given,
+                               name(operation), way->from,
+                               way->to == kNoEnd ? "" : std::to_string(way->to)));
     std::vector<std::string> allowed;
     for (const AlgorithmRow& row : algorithm_rows())
       if (row.operation == operation) allowed.emplace_back(row.name);

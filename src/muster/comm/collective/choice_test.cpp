@@ -179,7 +179,7 @@ TEST(ChoiceTable, SaysWhatRanksOnOneHostCannotDo) {
                              HasSubstr("perhaps 'stream' is meant"), HasSubstr("quickest")));
   EXPECT_THAT(error_of("allreduce/host:1M-:ring"), HasSubstr("'ring' is not a way"));
   EXPECT_THAT(error_of("allreduce:1M-:lend"),
-              HasSubstr("'lend' is for ranks on one host, as in allreduce/host:64k-:lend"));
+              HasSubstr("'lend' is for ranks on one host, as in allreduce/host:16384-:lend"));
   EXPECT_THAT(error_of("allreduce/hosts:1M-:lend"), HasSubstr("perhaps 'host' is meant"));
 }
 

@@ -186,9 +186,11 @@ void Crew::send_the_rest(TimePoint deadline) {
 }
 
 void Crew::flush() {
-  const TimePoint deadline = std::chrono::steady_clock::now() + kLinger;
+  // Who has kept one group waiting need not keep all others, too.
+  const Duration patience = flushed_in_vain_ ? Duration::zero() : kLinger;
+  const TimePoint deadline = std::chrono::steady_clock::now() + patience;
   send_the_rest(deadline);
-  proxy_.flush(deadline - std::chrono::steady_clock::now());
+  flushed_in_vain_ = !proxy_.flush(deadline - std::chrono::steady_clock::now());
 }
 
 void Crew::send_for_ever(const std::string& member, const nlohmann::json& control) {

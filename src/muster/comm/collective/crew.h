@@ -215,6 +215,7 @@ class Crew : public std::enable_shared_from_this<Crew> {
   std::optional<Error> ended_;
   std::mutex later_mutex_;
   std::vector<std::function<void()>> later_;  // guarded by later_mutex_
+  std::atomic<bool> flushed_in_vain_{false};  // what was said had not arrived in time
   bool is_its_own_ = false;                   // the thread lets go of the crew when it ends
   std::jthread thread_;
 };

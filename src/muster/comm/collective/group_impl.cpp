@@ -411,7 +411,7 @@ Error Group::Impl::loss_error() const {
 }
 
 std::vector<int> Group::Impl::lost() const {
-  if (!crew_) return {};
+  if (!crew_ || inherited()) return {};
   Inside::refuse_in_reduction("lost", identity_.name);
   const Visit visit(door_);
   // When it is closed, nobody changes it any more.

@@ -166,8 +166,10 @@ bool Proxy::Impl::drain(Lock& lock, TimePoint until) {
 bool Proxy::Impl::flush(Duration timeout) {
   const TimePoint until = after(clock_.now(), timeout);
   Lock lock(mutex_);
-  // Who closes it waits by itself.
-  return !closing_ && drain(lock, until);
+  router_->flush();
+  // Who closes it waits by itself, and not for this.
+  while (!closing_ && !router_->drained() && clock_.now() < until) pump_->wait(lock, until);
+  return router_->drained();
 }
 
 void Proxy::Impl::close() {

@@ -111,13 +111,21 @@ class Run {
     (void)poll_until(slots_, deadline_.value_or(SteadyClock().now() + std::chrono::hours(1)));
   }
 
+  static bool is_pending(int number) {
+    sigset_t pending;
+    ::sigemptyset(&pending);
+    ::sigpending(&pending);
+    return ::sigismember(&pending, number) == 1;
+  }
+
   void pass_on(int number) {
     if (number == SIGTERM || (number == SIGINT && interrupted_)) return end();
     for (const Rank& rank : ranks_) {
       if (!rank.ended) rank.process.signal(number);
     }
-    // SIGTSTP would stop this process only where its group has a shell to continue it.
-    if (number == SIGTSTP) ::raise(SIGSTOP);
+    // SIGTSTP would stop this process only where its group has a shell to continue it. A SIGCONT
+    // that has come meanwhile would be forgotten.
+    if (number == SIGTSTP && !is_pending(SIGCONT)) ::raise(SIGSTOP);
     if (number != SIGINT && number != SIGHUP && number != SIGQUIT) return;
     told_to_end_ = true;
     interrupted_ = interrupted_ || number == SIGINT;

@@ -194,7 +194,10 @@ class Shim {
     const bool nothing_left = pid < 0 && errno == ECHILD;
     if (ended_ && !nothing_left && !leftovers_told_) {
       leftovers_told_ = true;
-      for (const pid_t process : descendants(::getpid())) ::kill(process, SIGTERM);
+      for (const pid_t process : descendants(::getpid())) {
+        ::kill(process, SIGTERM);
+        ::kill(process, SIGCONT);  // else it does not hear the first
+      }
       ending_.within(std::min(order_.grace, kLeftoverGrace));
     }
     return nothing_left;

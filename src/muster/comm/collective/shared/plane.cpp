@@ -141,7 +141,9 @@ class SharedPlane::Pending final : public Handle::State {
 
 SharedPlane::SharedPlane(std::shared_ptr<Segment> segment, Options options)
     : segment_(segment.get()), options_(std::move(options)) {
-  options_.door->keep(std::move(segment));
+  memory_->keep(std::move(segment));
+  options_.door->keep(
+      std::shared_ptr<void>(nullptr, [memory = memory_](void*) { memory->close(); }));
   tell_cores(segment_->header());
   add_lane(0);
 }
@@ -239,11 +241,11 @@ Result<void> SharedPlane::run(const Call& call, int tag, Timeout timeout) {
     held.let_go();
     // Calls that were started meanwhile, in other threads.
     if (lane->queued.load(std::memory_order_relaxed) > 0) [[unlikely]]
-      if (const Door::Visit visit(options_.door); visit) wake_sleepers();
+      if (const Door::Visit visit(memory_); visit) wake_sleepers();
     return result;
   }
   check_not_around(*lane, call);
-  const Door::Visit visit(options_.door);
+  const Door::Visit visit(memory_);
   if (!visit) return fail(error());
   auto pending = start(call, tag);
   if (!pending) return fail(pending.error());
@@ -483,7 +485,7 @@ void SharedPlane::look_around(Lane& lane) {
 
 bool SharedPlane::progress() {
   if (pending_.load() == 0) return false;
-  const Door::Visit visit(options_.door);
+  const Door::Visit visit(memory_);
   if (!visit) return false;
   give_up_overdue();
   for (const auto& slot : lanes_) {
@@ -498,14 +500,14 @@ bool SharedPlane::progress() {
 }
 
 void SharedPlane::doze(TimePoint until) {
-  const Door::Visit visit(options_.door);
+  const Door::Visit visit(memory_);
   if (!visit) return;
   sleep([this] { return !progress(); }, std::min(until, steady_now() + kLongestSleep));
 }
 
 Result<void> SharedPlane::Pending::wait(Timeout timeout) {
   if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
-  const Door::Visit visit(plane_->options_.door);
+  const Door::Visit visit(plane_->memory_);
   if (!visit) return outcome();
   if (!over()) plane_->check_not_around(lane_, call_);
   Patience patience(more_ranks_than_cores(*plane_->segment_));
@@ -537,7 +539,7 @@ Result<void> SharedPlane::Pending::wait(Timeout timeout) {
 
 Result<bool> SharedPlane::Pending::test() {
   if (plane_->inherited()) return fail(inherited_error(plane_->options_.group));
-  const Door::Visit visit(plane_->options_.door);
+  const Door::Visit visit(plane_->memory_);
   if (!visit && !over()) return fail(plane_->error());
   if (!over()) plane_->progress();
   if (!over()) return false;
@@ -547,7 +549,7 @@ Result<bool> SharedPlane::Pending::test() {
 
 void SharedPlane::Pending::cancel() {
   if (over() || plane_->inherited()) return;
-  const Door::Visit visit(plane_->options_.door);
+  const Door::Visit visit(plane_->memory_);
   if (!visit) return;
   plane_->give_up_for_all(signature(call_));
   // By its own reduction function: what calls that goes on to the next wait, and no further.

@@ -44,7 +44,7 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
     bool lends = false;                                     ///< ranks can read each other's memory
     Duration lease = std::chrono::seconds(3);               ///< as in GroupOptions
     Ways ways = ChoiceTable::builtin().ways();              ///< the same on all ranks
-    std::shared_ptr<Door> door = std::make_shared<Door>();  ///< keeps the segment
+    std::shared_ptr<Door> door = std::make_shared<Door>();  ///< keeps the group until it is closed
   };
 
   SharedPlane(std::shared_ptr<Segment> segment, Options options);
@@ -204,7 +204,10 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   [[nodiscard]] Error describe(Verdict verdict) const;
   [[nodiscard]] bool inherited() const { return fork_generation_ != fork_generation(); }
 
-  Segment* segment_;  // there for who visits the door, or holds a lane and finds it open
+  // Keeps the segment, until the group has let go and the last one is out of here, too: the
+  // background thread comes here, and must not be the one that keeps its crew.
+  std::shared_ptr<Door> memory_ = std::make_shared<Door>();
+  Segment* segment_;  // there for who visits that, or holds a lane and finds it open
   Options options_;
   std::array<std::atomic<Lane*>, kChannels> lanes_{};  // owned by lane_storage_
   std::mutex mutex_;
