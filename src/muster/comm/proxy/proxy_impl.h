@@ -70,8 +70,6 @@ class Proxy::Impl {
   using Lock = std::unique_lock<LightMutex>;
 
   Result<void> open_drivers();
-  /// Waits until what was sent has arrived; false when the time was up before.
-  bool drain(Lock& lock, TimePoint until);
   void listen_where_the_store_is();
   Result<void> wait_for_expected_peers(TimePoint deadline);
   // The lock is held, and may be released while waiting.

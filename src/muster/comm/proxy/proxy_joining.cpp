@@ -157,12 +157,6 @@ Result<void> Proxy::Impl::wait_for_expected_peers(TimePoint deadline) {
   }
 }
 
-bool Proxy::Impl::drain(Lock& lock, TimePoint until) {
-  router_->flush();
-  while (!router_->drained() && clock_.now() < until) pump_->wait(lock, until);
-  return router_->drained();
-}
-
 bool Proxy::Impl::flush(Duration timeout) {
   const TimePoint until = after(clock_.now(), timeout);
   Lock lock(mutex_);
@@ -177,7 +171,10 @@ void Proxy::Impl::close() {
   if (std::exchange(closing_, true)) return;
   if (pump_) {
     pump_->nudge();
-    if (!drain(lock, after(clock_.now(), options_.linger))) {
+    const TimePoint until = after(clock_.now(), options_.linger);
+    router_->flush();
+    while (!router_->drained() && clock_.now() < until) pump_->wait(lock, until);
+    if (!router_->drained()) {
       log(LogLevel::warning, "comm",
           "'{}' closes with messages that did not arrive within its linger time",
           self_.name.view());
