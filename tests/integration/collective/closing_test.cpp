@@ -120,7 +120,13 @@ TEST_P(ClosingOn, LetsGoWhileACallWaitsThatWasStarted) {
       Group group = join(rank);
       std::vector<int> data(1000, 1);
       std::optional<Handle> open;
-      if (rank == 0) open = demand(group.iallreduce(data), "iallreduce");
+      if (rank == 0) {
+        open = demand(group.iallreduce(data), "iallreduce");
+        demand(group.send(1, data, {.timeout = kSoon}), "send");
+      } else {
+        demand(group.recv(0, data, {.timeout = kSoon}), "recv");
+        static_cast<void>(group.barrier({.tag = 3, .timeout = kSoon}));  // until it has left
+      }
       group.close();
       demand_has(before, fmt::format("round {}", round));
     }
