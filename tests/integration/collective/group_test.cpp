@@ -1,6 +1,7 @@
 #include "muster/comm/collective/group.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <future>
 #include <optional>
@@ -297,6 +298,7 @@ TEST_P(GroupOn, ACallThatNeedsARankThatLeftFails) {
 
 TEST_P(GroupOn, ShrinkSaysWhichCallsWereTheLastThatAllFinished) {
   std::promise<void> ahead;
+  const std::shared_future<void> is_ahead = ahead.get_future().share();
   as_threads(3, [&](int rank) {
     std::optional<Group> group = join_or_throw(options(3, rank));
     std::vector<float> gradient(1000);
@@ -306,15 +308,14 @@ TEST_P(GroupOn, ShrinkSaysWhichCallsWereTheLastThatAllFinished) {
     for (int i = 0; i < 5; ++i) require(group->allreduce(few, {}, {.tag = 3}));
     require(group->reduce(few, few, ReductionKind::max, 2, {.tag = kTagWithoutChannel}));
     require(group->agree(1));
-    if (rank == 2) return group->close();
     // Rank 0 has finished more than the others.
     if (rank == 0) {
       require(group->broadcast(few, 0));
       require(group->broadcast(few, 0, {.tag = 4}));
       ahead.set_value();
-    } else {
-      ahead.get_future().wait();
     }
+    ASSERT_EQ(is_ahead.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+    if (rank == 2) return group->close();
     const auto shrunk = group->shrink();
     ASSERT_TRUE(shrunk) << shrunk.error().message();
     EXPECT_EQ(shrunk->finished, 1u);
