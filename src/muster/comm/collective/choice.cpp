@@ -15,7 +15,7 @@ using enum Operation;
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
 constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kAboveInline = shared::kInlineBytes + 1;
+using shared::kAboveInline;
 
 struct BuiltinRow {
   Operation operation;

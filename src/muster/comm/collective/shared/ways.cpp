@@ -7,7 +7,6 @@ namespace muster::comm::collective::shared {
 namespace {
 
 constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kAboveInline = kInlineBytes + 1;
 
 constexpr WayRow kStream = {"stream", "as stage, past the cache", kLendFrom, kNoEnd, Way::stream};
 constexpr WayRow kQuickest = {"quickest", "ranks try lend, stage and stream, and use the quickest",

@@ -9,8 +9,12 @@
 
 #include "muster/comm/collective/call.h"
 #include "muster/comm/collective/shared/contest.h"
+#include "muster/comm/collective/shared/layout.h"
 
 namespace muster::comm::collective::shared {
+
+/// The least block that does not fit into a line.
+inline constexpr std::size_t kAboveInline = kInlineBytes + 1;
 
 /// How blocks can travel between ranks on one host: what the choice table, `muster collectives` and
 /// docs read.
