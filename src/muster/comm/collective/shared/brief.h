@@ -65,6 +65,7 @@ class Brief final : public Operation {
     given_ = true;
     news_ = true;
     if constexpr (requires { plan_.begin(); }) plan_.begin();
+    if (plan_.gives && plan_.needs_to > 0) channel.pause_before_looking();
     return true;
   }
 

@@ -15,6 +15,8 @@
 #include "muster/comm/collective/call.h"
 #include "muster/comm/collective/shared/contest.h"
 #include "muster/comm/collective/shared/layout.h"
+#include "muster/comm/collective/shared/pace.h"
+#include "muster/comm/collective/shared/patience.h"
 #include "muster/comm/collective/shared/segment.h"
 #include "muster/comm/collective/shared/ways.h"
 
@@ -22,6 +24,7 @@ namespace muster::comm::collective::shared {
 
 /// Where a call lies among those that are packed, the same on all ranks.
 struct Parcel {
+  std::size_t bytes = 0;
   std::size_t at = 0;
   std::size_t end = 0;  ///< 0: it is not there, but in the line
   /// Stands before the bytes once they are there: a hash of the call and its position, which bytes
@@ -71,6 +74,11 @@ class Channel {
   /// away the line that is being written, and steps are better taken several at a time.
   [[nodiscard]] bool streams() const { return takes_in_a_row_ > kStream; }
 
+  [[nodiscard]] Pace& pace() { return pace_; }
+  void pause_before_looking() const {
+    for (int i = pace_.pauses_before(); i > 0; --i) pause_cpu();
+  }
+
   /// Whether this rank may say something at a position, with staging or only in its line.
   [[nodiscard]] bool may_say(std::uint64_t position, bool staged = true) {
     const std::size_t ahead = staged ? slots_ahead(position) : kRing;
@@ -81,7 +89,7 @@ class Channel {
   [[nodiscard]] std::byte* staging(std::uint64_t position) const {
     return own_staging_ + position % slots_ * kSlotBytes;
   }
-  void say(std::uint64_t position, const Signature& signature) const {
+  void say(std::uint64_t position, const Signature& signature) {
     if (at_step_ != nullptr) [[unlikely]]
       (*at_step_)();
     Line& line = this->line(position);
@@ -92,6 +100,9 @@ class Channel {
     line.count.store(words[1], std::memory_order_release);
     line.stamp.store(position + 1, std::memory_order_release);
     fetch_for_writing(this->line(position + 1).stamp);
+    if (room_bytes_ > kNoteBytes) [[unlikely]]
+      fetch_room(position + 1);
+    room_bytes_ = 0;
   }
 
   enum class Look : std::uint8_t { nothing, same, differs };
@@ -114,30 +125,47 @@ class Channel {
     return peers_[static_cast<std::size_t>(rank)].staging + position % slots_ * kSlotBytes;
   }
 
+  /// Where this rank puts what it gives with its line, before it says so. The next step is taken
+  /// to give as much.
+  [[nodiscard]] std::byte* room(std::uint64_t position, std::size_t bytes) {
+    room_bytes_ = bytes;
+    return bytes <= kNoteBytes ? line(position).note
+                               : own_->enclosures[enclosure_of(position)].bytes;
+  }
+  /// Where another rank put what it gives with its line.
+  [[nodiscard]] const std::byte* enclosed(int rank, std::uint64_t position,
+                                          std::size_t bytes) const {
+    if (bytes <= kNoteBytes) return line(rank, position).note;
+    const auto& enclosures = peers_[static_cast<std::size_t>(rank)].control->enclosures;
+    return enclosures[enclosure_of(position)].bytes;
+  }
+
   /// Where the next call gives its bytes, which fit into a line. In rooted calls nobody waits for
   /// the others, so one gives while another takes, and what counts is how many lines of cache go
   /// from core to core: their bytes lie right behind those of the call before. There is room for as
   /// many as one may be ahead. In other calls a line that two of them share would go twice.
   [[nodiscard]] Parcel pack(std::size_t bytes, const Signature& signature) const {
-    if (!is_rooted(signature.operation)) return {};
+    if (!is_rooted(signature.operation)) return {.bytes = bytes};
     const std::size_t room = kSealBytes + (bytes + kSealBytes - 1) / kSealBytes * kSealBytes;
     const std::size_t at = packed_ + room <= kPackedBytes ? packed_ : 0;
-    return {at, at + room, seal_of(position_, signature)};
+    return {bytes, at, at + room, seal_of(position_, signature)};
   }
   /// The call is over.
   void move_past(const Parcel& parcel) {
     if (parcel.is_packed()) packed_ = parcel.end;
   }
   /// Where this rank puts the bytes, before it says so and seals them.
-  [[nodiscard]] std::byte* room(const Parcel& parcel) const {
-    return parcel.is_packed() ? own_packed(parcel.at) + kSealBytes : line(position_).payload;
+  [[nodiscard]] std::byte* room(const Parcel& parcel) {
+    if (parcel.is_packed()) return own_packed(parcel.at) + kSealBytes;
+    return room(position_, parcel.bytes);
   }
   [[nodiscard]] const std::byte* bytes_of(int rank, const Parcel& parcel) const {
-    return parcel.is_packed() ? packed(rank, parcel) + kSealBytes : line(rank, position_).payload;
+    if (parcel.is_packed()) return packed(rank, parcel) + kSealBytes;
+    return enclosed(rank, position_, parcel.bytes);
   }
   /// Puts into the line, before it is said, where this rank would put its bytes, given any or not.
   void tell_place(const Parcel& parcel) const {
-    std::memcpy(line(position_).payload, &parcel.at, sizeof parcel.at);
+    std::memcpy(line(position_).note, &parcel.at, sizeof parcel.at);
   }
   /// Whether a rank has said the same call and has its bytes elsewhere: it called something else
   /// before.
@@ -146,7 +174,7 @@ class Channel {
     if (look(rank, position_, signature) != Look::same) return false;
     // Nobody writes this line again before this rank, too, has finished with the call.
     std::size_t at = 0;
-    std::memcpy(&at, line(rank, position_).payload, sizeof at);
+    std::memcpy(&at, line(rank, position_).note, sizeof at);
     return at != parcel.at;
   }
   void seal(const Parcel& parcel) const {
@@ -154,7 +182,9 @@ class Channel {
       (*at_step_)();
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(own_packed(parcel.at)))
         .store(parcel.seal, std::memory_order_release);
-    fetch_for_writing(*own_packed(parcel.end));
+    const std::size_t next = parcel.end + kPackedAhead;
+    for (std::size_t at = next; at < next + (parcel.end - parcel.at); at += kCacheLine)
+      fetch_for_writing(*own_packed(at < kPackedBytes ? at : at - kPackedBytes));
   }
   [[nodiscard]] bool is_sealed(int rank, const Parcel& parcel) const {
     const auto* const seal =
@@ -260,6 +290,14 @@ class Channel {
 #endif
   }
 
+  [[nodiscard]] static std::size_t enclosure_of(std::uint64_t position) {
+    return position * kEnclosuresApart % kRing;
+  }
+  void fetch_room(std::uint64_t position) const {
+    const std::byte* const room = own_->enclosures[enclosure_of(position)].bytes;
+    for (std::size_t at = 0; at < room_bytes_; at += kCacheLine) fetch_for_writing(room[at]);
+  }
+
   [[nodiscard]] std::byte* own_packed(std::size_t at) const {
     return own_staging_ + kPackedStart + at;
   }
@@ -286,6 +324,10 @@ class Channel {
   }
 
   static constexpr std::uint32_t kStream = 32;
+  static constexpr std::size_t kCacheLine = 64;
+  /// What is packed is fetched for writing so long before: a line takes several small calls to come
+  /// from another core.
+  static constexpr std::size_t kPackedAhead = 2 * kCacheLine;
 
   struct Peer {
     const ChannelControl* control;
@@ -305,7 +347,9 @@ class Channel {
   std::size_t packed_ = 0;      // where the next parcel goes
   std::uint64_t few_end_ = 0;   // of the last call with few slots
   std::size_t slots_ = kSlots;  // of the call that is under way
+  std::size_t room_bytes_ = 0;  // of what is about to be said
   std::uint32_t takes_in_a_row_ = 0;
+  Pace pace_;
   std::uint16_t earlier_ = 0;
   std::array<Contest, kLoanKinds> contests_;
   std::array<Way, kLoanKinds> agreed_;

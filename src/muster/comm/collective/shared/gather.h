@@ -99,7 +99,7 @@ struct Gather {
   void give(std::size_t step) const {
     const std::uint64_t at = task.first + step;
     if (inlined) {
-      if (own > 0) std::memcpy(task.channel.line(at).payload, input, own);
+      if (own > 0) std::memcpy(task.channel.room(at, own), input, own);
       return;
     }
     task.mark(step, direct);
@@ -124,7 +124,7 @@ struct Gather {
     for (int rank = 0; rank < task.ranks; ++rank) {
       const std::size_t bytes = piece(rank, step);
       if (rank == task.rank || loan.lent_by(rank) || bytes == 0) continue;
-      const std::byte* const from = inlined ? task.channel.line(rank, task.first).payload
+      const std::byte* const from = inlined ? task.channel.enclosed(rank, task.first, bytes)
                                             : task.given(rank, step, offset, bytes);
       copy_out(task.call.output + blocks.start(rank) + offset, from, bytes, blocks.total());
     }

@@ -10,7 +10,7 @@ namespace muster::comm::collective::shared {
 
 // What lies in the memory that the ranks of one host share. See docs/internals/collectives.md.
 
-inline constexpr std::uint64_t kMagic = 0x3747'5250'5453'554d;  // "MUSTPRG7"
+inline constexpr std::uint64_t kMagic = 0x3847'5250'5453'554d;  // "MUSTPRG8"
 
 /// What memory is handed out in, and read ahead in.
 inline constexpr std::size_t kPage = 4096;
@@ -33,7 +33,7 @@ inline constexpr std::size_t kStepBytes = std::size_t{32} << 10;
 /// Slots of staging lie this far apart: a little more than their size, or all of them would compete
 /// for the same lines of the cache.
 inline constexpr std::size_t kSlotBytes = kStepBytes + 256;
-/// What one rank can give without staging.
+/// What one rank can give without staging, with its line.
 inline constexpr std::size_t kInlineBytes = 360;
 /// Blocks from this size on can be read straight out of the other process, where that is allowed:
 /// one copy instead of two, at the price of a system call that looks up every page.
@@ -45,16 +45,27 @@ inline constexpr std::size_t kLoanKinds = 9 * kLoanSizes;
 inline constexpr std::size_t kMostRanks = 512;
 inline constexpr std::size_t kMostCores = 1024;
 
-/// What one rank says at one step, written by that rank only. `stamp` is written last. Of a payload
-/// of up to 40 bytes nobody reads more than one line of cache. The size is no power of two, or the
-/// first lines of all steps would compete for a few places in the cache.
+/// What a line has room for beside the stamp and the signature.
+inline constexpr std::size_t kNoteBytes = 40;
+
+/// What one rank says at one step, written by that rank only. `stamp` is written last. It is one
+/// line of cache: of what fits into `note` nobody reads more.
 struct alignas(128) Line {
   std::atomic<std::uint64_t> stamp;  ///< the position of the step, plus one
   std::atomic<std::uint64_t> what;   ///< the call's signature, in two words
   std::atomic<std::uint64_t> count;
-  std::byte payload[kInlineBytes];
+  std::byte note[kNoteBytes];
 };
-static_assert(sizeof(Line) == 384);
+
+/// What belongs to a line and does not fit into it.
+struct alignas(128) Enclosure {
+  std::byte bytes[kInlineBytes];
+};
+/// Enclosures of two steps lie so many places apart, so not in one page of memory: processors read
+/// ahead within a page, and would take away what the next step is about to write.
+inline constexpr std::size_t kEnclosuresApart = 11;
+static_assert(kEnclosuresApart % 2 == 1, "each step of a ring has a place of its own");
+static_assert(kEnclosuresApart * sizeof(Enclosure) > kPage);
 
 /// What rooted calls with equal counts that fit into a line give, behind the slots of staging and
 /// one right after the other: a seal of 8 bytes, which is written last, and the bytes. Room for a
@@ -63,8 +74,8 @@ static_assert(sizeof(Line) == 384);
 inline constexpr std::size_t kSealBytes = sizeof(std::uint64_t);
 inline constexpr std::size_t kPackedBytes = (kRing + 1) * (kSealBytes + kInlineBytes);
 inline constexpr std::size_t kPackedStart = kSlots * kSlotBytes;
-/// All of that. Beyond the end lies one line of cache, which is fetched ahead of time, too.
-inline constexpr std::size_t kStagingBytes = kPackedStart + kPackedBytes + 64;
+/// All of that.
+inline constexpr std::size_t kStagingBytes = kPackedStart + kPackedBytes;
 
 struct alignas(64) Done {
   std::atomic<std::uint64_t> steps;  ///< positions that the rank has finished with
@@ -85,6 +96,7 @@ struct alignas(64) Declined {
 /// One rank's part of one channel, but for the staging.
 struct ChannelControl {
   Line lines[kRing];
+  Enclosure enclosures[kRing];
   Done done;
   Wishes wishes;
   Declined declined;

@@ -59,11 +59,11 @@ struct LentAllreduce {
     if (step == 1 && copy != nullptr) copy_result();
     const std::uint64_t addresses[] = {reinterpret_cast<std::uint64_t>(task.call.input),
                                        reinterpret_cast<std::uint64_t>(task.call.output)};
-    std::memcpy(task.channel.line(task.first + step).payload, addresses, sizeof addresses);
+    std::memcpy(task.channel.line(task.first + step).note, addresses, sizeof addresses);
   }
   [[nodiscard]] std::uint64_t address(int rank, std::size_t which) const {
     std::uint64_t addresses[2];
-    std::memcpy(addresses, task.channel.line(rank, task.first).payload, sizeof addresses);
+    std::memcpy(addresses, task.channel.line(rank, task.first).note, sizeof addresses);
     return addresses[which];
   }
 

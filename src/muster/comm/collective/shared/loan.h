@@ -51,7 +51,7 @@ class Loan {
   /// Puts into the line of the first step how this rank gives.
   void say() {
     if (!open_) return;
-    std::memcpy(task_.channel.line(task_.first).payload + kAddressAt, &address_, sizeof address_);
+    std::memcpy(task_.channel.line(task_.first).note + kAddressAt, &address_, sizeof address_);
   }
 
   /// The ranks from `begin` to `end` have spoken.
@@ -123,7 +123,7 @@ class Loan {
   static TimePoint now() { return std::chrono::steady_clock::now(); }
   [[nodiscard]] std::uint64_t address_of(int rank) const {
     std::uint64_t address = 0;
-    std::memcpy(&address, task_.channel.line(rank, task_.first).payload + kAddressAt,
+    std::memcpy(&address, task_.channel.line(rank, task_.first).note + kAddressAt,
                 sizeof address);
     return address;
   }

@@ -252,6 +252,7 @@ class Stepped final : public Operation {
     channel.say(position, plan_.task.signature);
     if constexpr (requires { plan_.begin(); })
       if (given_ == 0) plan_.begin();
+    if (plan_.steps == 1 && plan_.gives && plan_.needs_to > 0) channel.pause_before_looking();
     news_ = true;
     return true;
   }

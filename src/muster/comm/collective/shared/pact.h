@@ -34,14 +34,14 @@ class Pact {
   void say() {
     if (!open_ || task_.rank != 0) return;
     const Way next = task_.channel.wish(0, kind_);
-    task_.channel.line(task_.first).payload[kNextAt] = static_cast<std::byte>(next);
+    task_.channel.line(task_.first).note[kNextAt] = static_cast<std::byte>(next);
     task_.channel.agree(kind_, next);
   }
   /// The first step was seen.
   void hear() {
     if (!open_ || task_.rank == 0) return;
     task_.channel.agree(kind_,
-                        static_cast<Way>(task_.channel.line(0, task_.first).payload[kNextAt]));
+                        static_cast<Way>(task_.channel.line(0, task_.first).note[kNextAt]));
   }
   /// Whether what is staged goes past the cache.
   [[nodiscard]] bool streams() const { return way_ == Way::stream; }

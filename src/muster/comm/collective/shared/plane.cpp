@@ -22,14 +22,14 @@ namespace {
 constexpr Duration kLongestSleep = std::chrono::milliseconds(5);
 // How often a waiting call asks the program whether to go on.
 constexpr Duration kAskEvery = std::chrono::milliseconds(100);
-// Looks before the clock is asked for the first time. A pause would take longer than what they wait
-// for mostly takes.
+// Looks before the clock is asked for the first time, in about a microsecond.
 constexpr int kFirstLooks = 100;
 // The same when there are more ranks than cores: mostly somebody else has to run first.
 constexpr int kCrowdedLooks = 4;
-// Between looks of a rank that only takes: about 400 ns, which take as long as so many looks.
+// Between looks of a rank that only takes.
 constexpr int kPausesInStream = 8;
-constexpr int kLooksInPauses = 20;
+// A pause takes about as long as so many looks.
+constexpr int kLooksInPause = 2;
 // After falling asleep was announced, memory is watched for longer than a store takes to become
 // visible: whoever stored before it saw the announcement needs no fence then.
 constexpr int kLastLooks = 64;
@@ -212,17 +212,21 @@ FinishedByTag SharedPlane::finished() const {
   return with_operation(lane.channel, call, [&](auto& operation) -> Result<void> {
     // Most calls are over after a few looks: nothing else is done before.
     const int looks = crowded_.load(std::memory_order_relaxed) ? kCrowdedLooks : kFirstLooks;
-    for (int look = 0; look < looks; ++look) {
+    Pace& pace = lane.channel.pace();
+    int vain = 0;
+    for (int look = 0; look < looks; ++look, ++vain) {
       const Progress progress = carry_on(operation);
       if (progress == Progress::over) {
+        if (!streams) pace.note(vain);
         lane.tally.count(operation.signature());
         return {};
       }
       if (progress != Progress::waiting) break;
-      if (!streams) continue;
-      for (int i = 0; i < kPausesInStream; ++i) pause_cpu();
-      look += kLooksInPauses;
+      const int pauses = streams ? kPausesInStream : pace.pauses();
+      for (int i = 0; i < pauses; ++i) pause_cpu();
+      look += pauses * kLooksInPause;
     }
+    if (!streams) pace.note(vain);
     auto result = wait_on(lane, operation, timeout);
     if (result) lane.tally.count(operation.signature());
     return result;

@@ -34,7 +34,8 @@ struct Shares {
   void give(const Task& task, const BlockMap& blocks, std::size_t step,
             bool past_cache = false) const {
     const std::uint64_t at = task.first + step;
-    std::byte* const target = inlined ? task.channel.line(at).payload : task.channel.staging(at);
+    std::byte* const target =
+        inlined ? task.channel.room(at, enclosed(task)) : task.channel.staging(at);
     for (int rank = 0; rank < task.ranks; ++rank) {
       const std::size_t bytes = piece(blocks.bytes(rank), step);
       if (rank == task.rank || bytes == 0) continue;
@@ -50,8 +51,14 @@ struct Shares {
   /// Where another rank put this rank's piece.
   [[nodiscard]] const std::byte* given_by(const Task& task, int rank, std::size_t step) const {
     const std::uint64_t at = task.first + step;
-    return (inlined ? task.channel.line(rank, at).payload : task.channel.staging(rank, at)) +
+    return (inlined ? task.channel.enclosed(rank, at, enclosed(task))
+                    : task.channel.staging(rank, at)) +
            offset(rank, task.rank);
+  }
+
+  /// All that a rank gives in its line.
+  [[nodiscard]] std::size_t enclosed(const Task& task) const {
+    return static_cast<std::size_t>(task.ranks - 1) * share;
   }
 
   bool inlined;

@@ -32,7 +32,7 @@ struct Task {
   [[nodiscard]] const std::byte* given(int from, std::size_t step, std::size_t offset,
                                        std::size_t bytes) const {
     std::uint64_t direct = 0;
-    std::memcpy(&direct, channel.line(from, first + step).payload, sizeof direct);
+    std::memcpy(&direct, channel.line(from, first + step).note, sizeof direct);
     if (direct == 0) [[likely]]
       return channel.staging(from, first + step);
     borrowed = true;
@@ -40,7 +40,7 @@ struct Task {
   }
   /// Marks what this rank says at a step as staged (0), or as lying in its arena.
   void mark(std::size_t step, std::uint64_t direct) const {
-    std::memcpy(channel.line(first + step).payload, &direct, sizeof direct);
+    std::memcpy(channel.line(first + step).note, &direct, sizeof direct);
   }
   /// Where the input lies in the arena, plus one; 0 when it does not.
   [[nodiscard]] std::uint64_t direct(std::size_t bytes) const {
