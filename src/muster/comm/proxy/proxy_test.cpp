@@ -339,6 +339,36 @@ TEST_F(ProxyTest, SaysWhenTheQueueStaysFull) {
   EXPECT_NE(result.error().message().find("the queue to 'worker' stayed full"), std::string::npos);
 }
 
+TEST_F(ProxyTest, FlushesWhatThePeerTakesIn) {
+  auto proxies = pair_with_little_room();
+  EXPECT_TRUE(proxies[0].flush(0ms)) << "nothing was sent";
+  ASSERT_TRUE(proxies[0].isend(message("worker")).has_value());
+  EXPECT_TRUE(proxies[0].flush(20s));
+}
+
+TEST_F(ProxyTest, SaysThatThePeerDidNotTakeInWhatWasFlushed) {
+  auto proxies = pair_with_little_room();
+  fill(proxies[0], "worker");
+  EXPECT_FALSE(proxies[0].flush(20ms));
+}
+
+TEST_F(ProxyTest, FlushesForNobodyWhoHasLeft) {
+  auto proxies = pair_with_little_room();
+  fill(proxies[0], "worker");
+  auto flushing = std::async(std::launch::async, [&] { return proxies[0].flush(20s); });
+  proxies[1].close();
+  EXPECT_TRUE(flushing.get());
+}
+
+TEST_F(ProxyTest, SaysThatItWasClosedBeforeWhatWasFlushedArrived) {
+  auto proxies = pair_with_little_room();
+  fill(proxies[0], "worker");
+  auto flushing = std::async(std::launch::async, [&] { return proxies[0].flush(20s); });
+  proxies[0].close();
+  EXPECT_FALSE(flushing.get());
+  EXPECT_FALSE(proxies[0].flush(20s));
+}
+
 // Neither can take anything in while nobody receives, nor flush while the other one cannot.
 TEST_F(ProxyTest, FlushesWhileOtherThreadsMakeRoom) {
   auto proxies = pair_with_little_room();
