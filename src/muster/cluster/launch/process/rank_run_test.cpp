@@ -126,10 +126,12 @@ TEST(RankRun, LosesNoOutput) {
 
 class RankRunProcess : public testing::Test {
  protected:
-  // `muster run` as a process of its own, whose ranks write their pids to files and stay.
+  // `muster run` as a process of its own, whose ranks write their pids to files and stay. They
+  // start nothing meanwhile: a shell cannot be stopped while the program that it starts is stopped
+  // before it has begun.
   std::unique_ptr<test::Child> start(const std::string& before) {
-    const std::string script = before + "echo $$ > " + folder_.path().string() + "/$MUSTER_RANK; " +
-                               "while :; do sleep 0.01; done";
+    const std::string script = before + "sleep 1000 & echo $$ > " + folder_.path().string() +
+                               "/$MUSTER_RANK; while :; do wait; done";
     return std::make_unique<test::Child>(
         [script] { ::_exit(run_shell(2, script).result.exit_code); });
   }
@@ -173,9 +175,7 @@ TEST_F(RankRunProcess, StopsWithItsRanksAndGoesOnWithThem) {
 
 TEST_F(RankRunProcess, LeavesStoppedRanksTheTimeToEndProperlyWhenItIsKilled) {
   const auto done = folder_.path() / "done";
-  // The shell would say on a pipe that nobody reads any more what became of its sleep.
-  const auto run =
-      start("exec 2>&-; trap 'echo $$ > " + done.string() + "$MUSTER_RANK; exit' TERM; ");
+  const auto run = start("trap 'echo $$ > " + done.string() + "$MUSTER_RANK; exit' TERM; ");
   const auto pids = ranks();
   run->signal(SIGTSTP);
   EXPECT_TRUE(std::ranges::all_of(pids, [](pid_t pid) { return becomes(pid, 'T'); }));
