@@ -137,7 +137,8 @@ class Run {
       if (!rank.ended) rank.process.signal(number);
     }
     // SIGTSTP would stop this process only where its group has a shell to continue it. A SIGCONT
-    // that has come meanwhile would be forgotten.
+    // that has come meanwhile would be forgotten. One that comes between the look and the stop is;
+    // only the next one continues this process then.
     if (number == SIGTSTP && !is_pending(SIGCONT)) ::raise(SIGSTOP);
     if (number != SIGINT && number != SIGHUP && number != SIGQUIT) return;
     told_to_end_ = true;
