@@ -74,6 +74,9 @@ void demand_closed(const Result<void>& result, const std::string& what) {
          fmt::format("{}: {}", what, result ? "went well" : result.error().message()));
 }
 
+// UCX before 1.14 may abort the process when its peer leaves while the two connect.
+constexpr int kRoundsOnUcx = 1;
+
 class ClosingOn : public OnPlanes {
  protected:
   Group join(int rank) const { return join_or_throw(options(2, rank)); }
@@ -116,8 +119,10 @@ TEST_P(ClosingOn, LetsGoOfThreadsMemoryAndDescriptors) {
 TEST_P(ClosingOn, LetsGoWhileACallWaitsThatWasStarted) {
   as_processes(2, [&](int rank) {
     const Possessions before = without_group(rank);
-    for (int round = 0; round < 20; ++round) {
+    const int rounds = GetParam().driver == "ucx" ? kRoundsOnUcx : 20;
+    for (int round = 0; round < rounds; ++round) {
       Group group = join(rank);
+      add(group);
       std::vector<int> data(1000, 1);
       std::optional<Handle> open;
       if (rank == 0) {
