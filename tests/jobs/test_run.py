@@ -35,7 +35,9 @@ def start():
     runs = []
 
     def start(*program, options=()):
-        command = [BIN / "muster", "run", "-n", str(RANKS), *options, "--", *program]
+        # A script has what it starts in the background ignore some signals.
+        muster = ["env", "--default-signal=HUP,INT,QUIT", BIN / "muster"]
+        command = [*muster, "run", "-n", str(RANKS), *options, "--", *program]
         run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         watch = threading.Timer(PATIENCE, run.kill)
         watch.start()

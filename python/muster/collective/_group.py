@@ -47,7 +47,7 @@ class Shrunk(NamedTuple):
     finished: int
     """How many calls with tag 0 every rank that is left had finished on the old group. ``split``
     is one, an allgather of 2 int32; ``all_to_all`` with ``counts`` but without ``receive_counts``
-    is two."""
+    is two. Calls that other threads finish while the group shrinks may not be counted."""
     last: str
     """The last of these, "allreduce of 1000 float32 by sum" for example; empty when there was
     none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 from ranks import LEASE, PATIENCE
@@ -48,11 +49,23 @@ def members(group):
     return results
 
 
+def thread_lives(number):
+    """Whether it is more than what the kernel has to tidy up yet: that may be there for a moment
+    after the thread was joined."""
+    exiting = 4  # PF_EXITING
+    try:
+        stat = Path(f"/proc/self/task/{number}/stat").read_text()
+    except OSError:
+        return False
+    return not int(stat.rpartition(")")[2].split()[6]) & exiting
+
+
 def possessions():
     """How many threads, descriptors and maps of groups this process has."""
     with open("/proc/self/maps") as maps:
         mapped = sum("muster-group" in line for line in maps)
-    return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")), mapped
+    threads = sum(map(thread_lives, os.listdir("/proc/self/task")))
+    return threads, len(os.listdir("/proc/self/fd")), mapped
 
 
 def closed_and_not_let_go(group):

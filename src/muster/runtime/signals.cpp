@@ -18,7 +18,7 @@ void pass_on(int number, siginfo_t* /*info*/, void* context) {
 
 }  // namespace
 
-Result<SignalReader> SignalReader::open(std::initializer_list<int> numbers) {
+Result<SignalReader> SignalReader::open(const std::vector<int>& numbers) {
   sigset_t signals;
   sigset_t before;
   ::sigemptyset(&signals);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <initializer_list>
 #include <optional>
 #include <signal.h>
 #include <vector>
@@ -15,7 +14,7 @@ namespace muster {
 /// that were there before (libraries start some) pass on what they get.
 class SignalReader {
  public:
-  [[nodiscard]] static Result<SignalReader> open(std::initializer_list<int> numbers);
+  [[nodiscard]] static Result<SignalReader> open(const std::vector<int>& numbers);
   SignalReader(SignalReader&& other) noexcept;
   SignalReader& operator=(SignalReader&&) = delete;
   ~SignalReader();

@@ -1,9 +1,11 @@
 #include <atomic>
+#include <csignal>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "muster/comm/collective/group.h"
+#include "muster/runtime/process_life.h"
 #include "tests/integration/collective/demand.h"
 #include "tests/integration/collective/processes.h"
 #include "tests/integration/collective/ranks.h"
@@ -111,6 +113,28 @@ TEST_P(FarewellOn, WhatWasSentBeforeAPartOfTheGroupWasClosedIsReceived) {
     }
     std::vector<int> items(100'000);
     demand(part.recv(1, items, kSoon), "recv");
+    demand(items.back() == 7, "another item was received");
+  });
+}
+
+TEST_P(FarewellOn, WhatWasSentIsReceivedThoughAnEarlierFarewellWasInVain) {
+  const test::SharedValue<std::atomic<pid_t>> stopped;
+  as_processes(2, [&](int rank) {
+    Group group = join_or_throw(options(2, rank));
+    Group first = demand(group.split(0), "split");
+    Group second = demand(group.split(0), "another split");
+    std::vector<int> items(5'000'000, 7 * rank);
+    if (rank == 1) {
+      while (!process_is_stopped(*stopped))
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      first.close();
+      ::kill(*stopped, SIGCONT);
+      demand(second.send(0, items, kSoon), "send");
+      close_and_end(second);
+    }
+    *stopped = ::getpid();
+    ::raise(SIGSTOP);
+    demand(second.recv(1, items, kSoon), "recv");
     demand(items.back() == 7, "another item was received");
   });
 }

@@ -1,6 +1,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,8 +10,10 @@
 
 #include "muster/comm/collective/group.h"
 #include "muster/comm/errc.h"
+#include "tests/integration/collective/executioner.h"
 #include "tests/integration/collective/processes.h"
 #include "tests/integration/collective/ranks.h"
+#include "tests/support/child.h"
 
 namespace muster::comm {
 namespace {
@@ -63,6 +66,35 @@ TEST(Shrink, AllLearnThatOneCannotTakePartInASmallerGroupAndMayTryAgain) {
     demand(again.group.barrier(), "barrier");
   });
 }
+
+class ShrinkOn : public OnPlanes {};
+
+TEST_P(ShrinkOn, CountsWhatThoseHaveFinishedThatAreLeft) {
+  const auto run = [&](int rank) {
+    GroupOptions mine = options(3, rank);
+    // Between the first vote and the second.
+    Executioner executioner({.step = 2});
+    if (rank == 2) mine.at_step = [&] { executioner.at_step(); };
+    Group group = join_or_throw(mine);
+    demand(group.barrier(), "barrier");
+    std::vector<int> items(4);
+    if (rank < 2) demand(group.broadcast(items, 0), "broadcast");
+    executioner.in_danger = true;
+    const auto shrunk = demand(group.shrink(std::chrono::seconds(30)), "shrink");
+    demand(shrunk.lost == std::vector{2}, "others are lost");
+    demand(shrunk.finished == 2, fmt::format("{} calls are finished", shrunk.finished));
+    demand(shrunk.last == "broadcast of 4 int32 from rank 0", "the last is " + shrunk.last);
+  };
+  std::vector<std::unique_ptr<test::Child>> ranks;
+  for (int rank = 0; rank < 3; ++rank)
+    ranks.push_back(std::make_unique<test::Child>([&, rank] { as_process([&] { run(rank); }); }));
+  EXPECT_EQ(ranks[2]->wait(), -SIGKILL);
+  EXPECT_EQ(ranks[1]->wait(), 0);
+  EXPECT_EQ(ranks[0]->wait(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Planes, ShrinkOn, testing::ValuesIn(kCases),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace muster::comm

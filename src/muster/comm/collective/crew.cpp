@@ -37,6 +37,9 @@ constexpr Duration kAskEvery = std::chrono::milliseconds(100);
 constexpr Duration kLastWords = std::chrono::milliseconds(30);
 // How long who leaves waits until its last control messages have room, and have arrived.
 constexpr Duration kLinger = std::chrono::seconds(1);
+// Who leaves many groups, one after the other, waits no longer in vain than this for all of them: a
+// member that hears nothing now may hear all of it soon, or never.
+constexpr Duration kPatience = 3 * kLinger;
 // While many join at once, a process may have to wait for the processor for longer than a lease.
 constexpr int kLeasesWhileJoining = 4;
 constexpr Duration kLongLease = std::chrono::hours(1);
@@ -108,6 +111,7 @@ Crew::Crew(GroupOptions options, Proxy proxy, Interrupt interrupt)
         return try_send(member, control);
       }),
       interrupt_(std::move(interrupt)),
+      patience_(kPatience),
       thread_([this](const std::stop_token& stop) {
         run(stop);
         if (is_its_own_) std::default_delete<Crew>()(this);
@@ -186,11 +190,19 @@ void Crew::send_the_rest(TimePoint deadline) {
 }
 
 void Crew::flush() {
-  // Who has kept one group waiting need not keep all others, too.
-  const Duration patience = flushed_in_vain_ ? Duration::zero() : kLinger;
-  const TimePoint deadline = std::chrono::steady_clock::now() + patience;
+  const TimePoint start = std::chrono::steady_clock::now();
+  const TimePoint deadline = start + std::min<Duration>(patience_, kLinger);
   send_the_rest(deadline);
-  flushed_in_vain_ = !proxy_.flush(deadline - std::chrono::steady_clock::now());
+  if (proxy_.flush(deadline - std::chrono::steady_clock::now())) {
+    patience_ = kPatience;
+  } else {
+    const Duration waited = std::chrono::steady_clock::now() - start;
+    patience_ = std::max<Duration>(patience_.load() - waited, Duration::zero());
+  }
+}
+
+void Crew::regain_patience() {
+  if (patience_.load() < kPatience && proxy_.flush(Duration::zero())) patience_ = kPatience;
 }
 
 void Crew::send_for_ever(const std::string& member, const nlohmann::json& control) {
@@ -429,6 +441,7 @@ void Crew::run(const std::stop_token& stop) {
     watch_processes(busy ? Duration::zero() : kLookEvery);
     busy = progress();
     busy = progress_in_memory() || busy;
+    regain_patience();
     do_what_was_left();
   }
 }

@@ -139,7 +139,8 @@ class Crew : public std::enable_shared_from_this<Crew> {
   /// group grows.
   [[nodiscard]] Hellos& hellos() { return hellos_; }
 
-  /// Waits until what was said has reached the members that are there, for a second at most.
+  /// Waits until what was said has reached the members that are there, for a second at most. Who
+  /// calls it often waits in vain for three seconds at most, until all has arrived once more.
   /// Without the lock.
   void flush();
   /// Lets messages in until something came, or the deadline. Unlocks meanwhile.
@@ -185,6 +186,7 @@ class Crew : public std::enable_shared_from_this<Crew> {
   void watch_processes(Duration at_most);
   bool progress();
   bool progress_in_memory();
+  void regain_patience();
   void do_what_was_left();
 
   GroupOptions options_;
@@ -215,7 +217,7 @@ class Crew : public std::enable_shared_from_this<Crew> {
   std::optional<Error> ended_;
   std::mutex later_mutex_;
   std::vector<std::function<void()>> later_;  // guarded by later_mutex_
-  std::atomic<bool> flushed_in_vain_{false};  // what was said had not arrived in time
+  std::atomic<Duration> patience_;            // for how long `flush` still waits in vain
   bool is_its_own_ = false;                   // the thread lets go of the crew when it ends
   std::jthread thread_;
 };

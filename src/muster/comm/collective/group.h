@@ -393,7 +393,8 @@ struct Shrunk {
   /// Ranks of the old group that are not in the new one.
   std::vector<int> lost;
   /// How many calls with tag 0 every rank that is left had finished on the old group: what came
-  /// after, some of them may not have. `split` is one of them, an allgather of 2 int32.
+  /// after, some of them may not have. `split` is one of them, an allgather of 2 int32. Calls that
+  /// other threads finish while the group shrinks may not be counted.
   std::uint64_t finished = 0;
   /// The last of these, "allreduce of 1000 float32 by sum" for example; empty when there was none.
   std::string last;

@@ -305,11 +305,9 @@ Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
   if (!crew_) return fail(Errc::rank_lost, "a group of one has nobody to lose");
   const TimePoint deadline = deadline_of(timeout, crew_->options().join_timeout);
   Lock lock(crew_->mutex());
-  std::optional<collective::FinishedByTag> finished;
   while (true) {
     auto decision = vote(lock, 1, deadline);
     if (!decision) return fail(decision.error());
-    if (!finished) finished = decision->finished;
     // Only now it is certain who is left; whether those may go on is decided by all of them.
     const auto verdict = vote(lock, outnumbered(decision->ranks) ? 0 : 1, deadline);
     if (!verdict) return fail(verdict.error());
@@ -343,7 +341,7 @@ Result<Shrunk> Group::Impl::shrink(Timeout timeout) {
       std::vector<int> lost;
       for (int rank = 0; rank < size_; ++rank)
         if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) lost.push_back(rank);
-      return shrunk(Group(*std::move(made)), std::move(lost), *finished);
+      return shrunk(Group(*std::move(made)), std::move(lost), whole->finished);
     }
     Error error = made ? (*made)->error_.value_or(not_all_could()) : made.error();
     lock.unlock();

@@ -110,7 +110,9 @@ class Proxy {
   /// For how long the others wait from now on until this one is heard of again in the store.
   void set_lease(Duration lease);
 
-  /// Waits until what was sent has reached the peers that are there, or the time is up. False then.
+  /// Waits until what was sent has reached the peers that are there: true. False when the time was
+  /// up before that, and when the proxy is closed, by now or meanwhile: then nobody can tell. A
+  /// peer whose inbox is full takes nothing in, so others have to receive meanwhile.
   bool flush(Duration timeout);
 
   /// Leaves the group: tells the peers, waits up to the linger time for what was sent, frees

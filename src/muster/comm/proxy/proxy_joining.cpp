@@ -163,7 +163,7 @@ bool Proxy::Impl::flush(Duration timeout) {
   router_->flush();
   // Who closes it waits by itself, and not for this.
   while (!closing_ && !router_->drained() && clock_.now() < until) pump_->wait(lock, until);
-  return router_->drained();
+  return !closing_ && router_->drained();
 }
 
 void Proxy::Impl::close() {

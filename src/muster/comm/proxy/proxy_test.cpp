@@ -54,6 +54,28 @@ class ProxyTest : public testing::Test {
                      options("worker", {{"master", 1}}, "worker")});
   }
 
+  // What they send has arrived when the other one says so, and each takes few messages in.
+  std::vector<Proxy> pair_with_little_room() {
+    auto master = options("master", {{"worker", 1}}, "master");
+    auto worker = options("worker", {{"master", 1}}, "worker");
+    for (ProxyOptions* const one : {&master, &worker}) {
+      one->driver = "zmq";
+      one->send_timeout = 50ms;
+      one->linger = 50ms;
+      one->limits.peer_bytes = 1 << 20;
+      one->limits.inbox_messages = 4;
+    }
+    std::vector<ProxyOptions> both;
+    both.push_back(std::move(master));
+    both.push_back(std::move(worker));
+    return join_all(std::move(both));
+  }
+  // Until there is no room left on the way.
+  static void fill(Proxy& from, const Name& to) {
+    const std::string text(1000, 'x');
+    while (from.isend(message(to, text)).has_value()) continue;
+  }
+
   static Message message(Name destination, std::string_view text = "hello") {
     Message result;
     result.tag = "greet";
@@ -315,6 +337,54 @@ TEST_F(ProxyTest, SaysWhenTheQueueStaysFull) {
   ASSERT_FALSE(result.has_value());
   EXPECT_TRUE(result.error().is(Errc::would_block));
   EXPECT_NE(result.error().message().find("the queue to 'worker' stayed full"), std::string::npos);
+}
+
+TEST_F(ProxyTest, FlushesWhatThePeerTakesIn) {
+  auto proxies = pair_with_little_room();
+  EXPECT_TRUE(proxies[0].flush(0ms)) << "nothing was sent";
+  ASSERT_TRUE(proxies[0].isend(message("worker")).has_value());
+  EXPECT_TRUE(proxies[0].flush(20s));
+}
+
+TEST_F(ProxyTest, SaysThatThePeerDidNotTakeInWhatWasFlushed) {
+  auto proxies = pair_with_little_room();
+  fill(proxies[0], "worker");
+  EXPECT_FALSE(proxies[0].flush(20ms));
+}
+
+TEST_F(ProxyTest, FlushesForNobodyWhoHasLeft) {
+  auto proxies = pair_with_little_room();
+  fill(proxies[0], "worker");
+  auto flushing = std::async(std::launch::async, [&] { return proxies[0].flush(20s); });
+  proxies[1].close();
+  EXPECT_TRUE(flushing.get());
+}
+
+TEST_F(ProxyTest, SaysThatItWasClosedBeforeWhatWasFlushedArrived) {
+  auto proxies = pair_with_little_room();
+  fill(proxies[0], "worker");
+  auto flushing = std::async(std::launch::async, [&] { return proxies[0].flush(20s); });
+  proxies[0].close();
+  EXPECT_FALSE(flushing.get());
+  EXPECT_FALSE(proxies[0].flush(20s));
+}
+
+// Neither can take anything in while nobody receives, nor flush while the other one cannot.
+TEST_F(ProxyTest, FlushesWhileOtherThreadsMakeRoom) {
+  auto proxies = pair_with_little_room();
+  fill(proxies[0], "worker");
+  fill(proxies[1], "master");
+  std::atomic<int> flushing{2};
+  const auto receive = [&](Proxy& proxy) {
+    while (flushing > 0) EXPECT_TRUE(proxy.receive_once(1ms).has_value());
+  };
+  const auto flush = [&](Proxy& proxy) {
+    EXPECT_TRUE(proxy.flush(20s));
+    --flushing;
+  };
+  std::vector<std::jthread> threads;
+  for (Proxy& proxy : proxies) threads.emplace_back([&] { flush(proxy); });
+  for (Proxy& proxy : proxies) threads.emplace_back([&] { receive(proxy); });
 }
 
 TEST_F(ProxyTest, ServesManyThreads) {

@@ -25,6 +25,9 @@ constexpr Duration kProgramIsActive = std::chrono::milliseconds(2);
 // and when the program does.
 constexpr Duration kLookAgain = std::chrono::milliseconds(3);
 constexpr Duration kLookAgainWhileLed = std::chrono::milliseconds(10);
+// The same for a thread of the program that waits for other news than messages, of which the inbox
+// takes no more.
+constexpr Duration kLookAgainWhileFull = std::chrono::milliseconds(1);
 // A program that took in messages so often without sending one itself is being sent a stream. Then
 // each look takes a line of memory away from the sender, and messages are better taken several at a
 // time: looks are so many pauses of about 50 ns apart, more as long as each look finds several.
@@ -112,7 +115,8 @@ void Pump::stop() {
 }
 
 void Pump::wait(std::unique_lock<LightMutex>& lock, Deadline deadline) {
-  if (poller_ == Poller::none) return lead(lock, deadline);
+  if (poller_ == Poller::none)
+    return router_.inbox_full() ? wait_beside_full_inbox(lock, deadline) : lead(lock, deadline);
   const bool claims = poller_ == Poller::background;
   if (claims) {
     ++claimants_;
@@ -149,6 +153,20 @@ void Pump::lead(std::unique_lock<LightMutex>& lock, Deadline deadline) {
       last_taken_ > 1 ? std::min(2 * pauses_, kMostPauses) : std::max(pauses_ / 2, kFewestPauses);
   last_lead_ = now;
   if (followers_ > 0) changed_.notify_all();
+}
+
+// What has arrived then stays where it is, so it must not end the wait. Nobody polls meanwhile, so
+// that who makes room may.
+void Pump::wait_beside_full_inbox(std::unique_lock<LightMutex>& lock, Deadline deadline) {
+  router_.flush();
+  ++followers_;
+  changed_.wait_until(lock, *earlier(deadline, clock_.now() + kLookAgainWhileFull));
+  --followers_;
+  if (poller_ != Poller::none) return;
+  const std::size_t taken = router_.poll();
+  last_lead_ = clock_.now();
+  // Only then: others that wait like this would else wake each other all the time.
+  if (taken > 0 && followers_ > 0) changed_.notify_all();
 }
 
 bool Pump::any_ready() const {

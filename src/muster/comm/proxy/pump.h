@@ -59,6 +59,8 @@ class Pump {
   enum class Poller : std::uint8_t { none, program, background };
 
   void lead(std::unique_lock<LightMutex>& lock, Deadline deadline);
+  // The same with a full inbox: whoever makes room needs the lock.
+  void wait_beside_full_inbox(std::unique_lock<LightMutex>& lock, Deadline deadline);
   // Until something may have arrived or the deadline has come. Returns about when that was.
   // Between two looks there are `pauses`.
   TimePoint watch_drivers(TimePoint start, TimePoint deadline, int pauses);

@@ -1,6 +1,7 @@
 #include "muster/comm/proxy/pump.h"
 
 #include <optional>
+#include <sys/eventfd.h>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -81,25 +82,33 @@ class FloodDriver final : public Driver {
     }
     return 1000;
   }
+  [[nodiscard]] int data_fd() const override { return arrivals.get(); }
   void close() override {}
 
+  FileDescriptor arrivals{::eventfd(1, EFD_CLOEXEC)};
   std::optional<PeerId> from;
   std::uint64_t number = 0;
   int polls_in_vain = 0;
 };
 
-TEST(Pump, DoesNotSpinWhileNobodyTakesWhatHasArrived) {
-  const auto doorbell = Doorbell::create().value();
-  const Entry self = local_entry("me", "actor");
-  const SteadyClock clock;
+class FullInbox : public testing::Test {
+ protected:
+  FullInbox() {
+    Entry peer = local_entry("you", "actor");
+    peer.addresses = {{"flood", "there"}};
+    router.update({peer});
+  }
+
+  std::unique_ptr<Doorbell> doorbell = Doorbell::create().value();
+  Entry self = local_entry("me", "actor");
+  SteadyClock clock;
   FloodDriver driver;
   Router router{self, RouterOptions{{}, {}, std::chrono::seconds(3), {}}, clock, {&driver}};
-  Entry peer = local_entry("you", "actor");
-  peer.addresses = {{"flood", "there"}};
-  router.update({peer});
-  ASSERT_TRUE(driver.from);
   LightMutex mutex;
   Pump pump{mutex, router, {&driver}, *doorbell, Duration::zero()};
+};
+
+TEST_F(FullInbox, DoesNotMakeItSpin) {
   ASSERT_TRUE(pump.start());
   const auto until = [&](auto condition) {
     const TimePoint deadline = clock.now() + std::chrono::seconds(30);
@@ -118,6 +127,24 @@ TEST(Pump, DoesNotSpinWhileNobodyTakesWhatHasArrived) {
   pump.stop();
   const auto passed = std::chrono::duration<double, std::milli>(clock.now() - full);
   EXPECT_LT(driver.polls_in_vain, 2 * passed.count());
+}
+
+// As a thread does that flushes while another one wants to receive, which makes room.
+TEST_F(FullInbox, LetsOthersInWhileSomebodyWaits) {
+  const TimePoint start = clock.now();
+  const TimePoint deadline = start + std::chrono::seconds(10);
+  std::unique_lock lock(mutex);
+  while (!router.inbox_full()) pump.wait(lock, deadline);
+  bool came_in = false;
+  std::jthread other([&] {
+    const std::lock_guard its_lock(mutex);
+    came_in = true;
+  });
+  while (!came_in && clock.now() < deadline) pump.wait(lock, deadline);
+  EXPECT_TRUE(came_in);
+  const auto passed = std::chrono::duration<double, std::milli>(clock.now() - start);
+  EXPECT_LT(driver.polls_in_vain, 10 + 2 * passed.count());
+  lock.unlock();
 }
 
 }  // namespace

@@ -22,6 +22,19 @@
 namespace muster::cluster {
 namespace {
 
+// But for what whoever started this one has it ignore: nohup SIGHUP, a shell without job control
+// what a terminal says to programs in the foreground.
+std::vector<int> signals_for_ranks() {
+  std::vector<int> numbers{SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGUSR1,
+                           SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGCONT};
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTSTP}) {
+    struct sigaction action{};
+    ::sigaction(number, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) std::erase(numbers, number);
+  }
+  return numbers;
+}
+
 // A rank costs four descriptors.
 void allow_many_descriptors() {
   rlimit limit{};
@@ -124,7 +137,8 @@ class Run {
       if (!rank.ended) rank.process.signal(number);
     }
     // SIGTSTP would stop this process only where its group has a shell to continue it. A SIGCONT
-    // that has come meanwhile would be forgotten.
+    // that has come meanwhile would be forgotten. One that comes between the look and the stop is;
+    // only the next one continues this process then.
     if (number == SIGTSTP && !is_pending(SIGCONT)) ::raise(SIGSTOP);
     if (number != SIGINT && number != SIGHUP && number != SIGQUIT) return;
     told_to_end_ = true;
@@ -183,8 +197,7 @@ class Run {
 
 Result<RankRunResult> run_ranks(const RankRunOptions& options, const RankOutput& output) {
   allow_many_descriptors();
-  auto signals = SignalReader::open(
-      {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGCONT});
+  auto signals = SignalReader::open(signals_for_ranks());
   if (!signals) return fail(signals.error());
   Run run(options, output, std::move(*signals));
   const auto started = run.start();

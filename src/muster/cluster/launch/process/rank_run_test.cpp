@@ -126,12 +126,18 @@ TEST(RankRun, LosesNoOutput) {
 
 class RankRunProcess : public testing::Test {
  protected:
-  // `muster run` as a process of its own, whose ranks write their pids to files and stay.
-  std::unique_ptr<test::Child> start(const std::string& before) {
-    const std::string script = before + "echo $$ > " + folder_.path().string() + "/$MUSTER_RANK; " +
-                               "while :; do sleep 0.01; done";
-    return std::make_unique<test::Child>(
-        [script] { ::_exit(run_shell(2, script).result.exit_code); });
+  // `muster run` as a process of its own, whose ranks write their pids to files and stay. They
+  // start nothing meanwhile: a shell cannot be stopped while the program that it starts is stopped
+  // before it has begun.
+  std::unique_ptr<test::Child> start(const std::string& before, int ignored = 0) {
+    const std::string script = before + "sleep 1000 & echo $$ > " + folder_.path().string() +
+                               "/$MUSTER_RANK; while :; do wait; done";
+    return std::make_unique<test::Child>([script, ignored] {
+      // Whoever started the test may ignore some of them.
+      for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTSTP})
+        ::signal(number, number == ignored ? SIG_IGN : SIG_DFL);
+      ::_exit(run_shell(2, script).result.exit_code);
+    });
   }
   std::vector<pid_t> ranks() {
     return {await_pid(folder_.path() / "0"), await_pid(folder_.path() / "1")};
@@ -171,11 +177,23 @@ TEST_F(RankRunProcess, StopsWithItsRanksAndGoesOnWithThem) {
   EXPECT_EQ(run->wait(), 9);
 }
 
+// As `nohup` and shells without job control have it.
+TEST_F(RankRunProcess, LeavesSignalsAloneThatWhoStartedItIgnores) {
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTSTP}) {
+    for (const char* rank : {"0", "1"}) std::filesystem::remove(folder_.path() / rank);
+    const auto run = start("trap 'exit 9' USR1; ", number);
+    const auto pids = ranks();
+    run->signal(number);
+    run->signal(SIGUSR1);
+    EXPECT_TRUE(std::ranges::all_of(pids, goes_away)) << number;
+    run->signal(SIGCONT);
+    EXPECT_EQ(run->wait(), 9) << number;
+  }
+}
+
 TEST_F(RankRunProcess, LeavesStoppedRanksTheTimeToEndProperlyWhenItIsKilled) {
   const auto done = folder_.path() / "done";
-  // The shell would say on a pipe that nobody reads any more what became of its sleep.
-  const auto run =
-      start("exec 2>&-; trap 'echo $$ > " + done.string() + "$MUSTER_RANK; exit' TERM; ");
+  const auto run = start("trap 'echo $$ > " + done.string() + "$MUSTER_RANK; exit' TERM; ");
   const auto pids = ranks();
   run->signal(SIGTSTP);
   EXPECT_TRUE(std::ranges::all_of(pids, [](pid_t pid) { return becomes(pid, 'T'); }));

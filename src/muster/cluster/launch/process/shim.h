@@ -10,8 +10,9 @@ namespace muster::cluster {
 /// shell would report it.
 ///
 /// SIGTERM ends the program: SIGTERM to its group, SIGKILL to all that is left after the grace
-/// time. SIGHUP, SIGINT, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on. What the program leaves behind
-/// when it ends, also in sessions of its own, is ended, too.
+/// time. What the program leaves behind when it ends, also in sessions of its own, is ended, too.
+/// Both get SIGCONT after SIGTERM, as who is stopped hears nothing before. SIGHUP, SIGINT,
+/// SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP and SIGCONT are passed on.
 int run_shim(const ShimOrder& order);
 
 }  // namespace muster::cluster
