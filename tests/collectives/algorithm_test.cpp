@@ -170,6 +170,15 @@ TEST(CollectiveAlgorithm, OfTwoLevelsCrossesBetweenHostsWithNoMoreThanItMust) {
   EXPECT_EQ(across(Operation::all_to_all).bytes, 2u * (2 * 3 + 2 * 2 + 3 * 2) * 10);
 }
 
+TEST(CollectiveAlgorithm, ReduceScatterOfTwoLevelsTakesFewMessagesBetweenManyHosts) {
+  constexpr int kHosts = 64;
+  std::vector<int> hosts;
+  for (int rank = 0; rank < 2 * kHosts; ++rank) hosts.push_back(rank / 2);
+  const AlgorithmRow& row = *find_algorithm(Operation::reduce_scatter, "two_level");
+  for (const std::size_t count : {std::size_t{1}, std::size_t{512}, std::size_t{10'000}})
+    EXPECT_EQ(crossing(row, count, hosts).messages, kHosts * 6) << count;
+}
+
 std::size_t copies(const Schedule& schedule) {
   std::size_t count = 0;
   for (const Round& round : schedule.rounds) count += round.meanwhile.size() + round.then.size();
