@@ -1,7 +1,5 @@
 #include "muster/cli/collectives.h"
 
-#include <limits>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -14,7 +12,7 @@ namespace {
 
 using namespace comm::collective;
 
-constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
+using shared::kNoEnd;
 
 std::string bytes_text(std::size_t bytes) {
   if (bytes == kNoEnd) return "";

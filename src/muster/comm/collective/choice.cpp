@@ -1,7 +1,6 @@
 #include "muster/comm/collective/choice.h"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,8 +13,8 @@ using enum Operation;
 
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
-constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
 using shared::kAboveInline;
+using shared::kNoEnd;
 
 struct BuiltinRow {
   Operation operation;

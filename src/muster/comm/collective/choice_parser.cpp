@@ -2,7 +2,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <optional>
 #include <sstream>
 
@@ -14,6 +13,8 @@
 #include "muster/comm/errc.h"
 
 namespace muster::comm::collective {
+
+using shared::kNoEnd;
 
 /// Reads the entries of MUSTER_COLLECTIVES into a table.
 class ChoiceParser {
@@ -32,8 +33,6 @@ class ChoiceParser {
     std::size_t to;
     std::string_view text;
   };
-
-  static constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
 
   static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
