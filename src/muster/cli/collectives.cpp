@@ -59,11 +59,15 @@ std::string collectives_text(const ChoiceTable& table, bool colour) {
                std::string(row.summary())});
   });
   return lines.text(colour) +
-         "\nflat: one rank on each host; mixed: several hosts, some with several ranks; host: all "
-         "ranks on one, in\n"
-         "shared memory. There bytes are those of a block: what a rank gives another; else those "
-         "of the larger\n"
-         "buffer of a rank. Change it with MUSTER_COLLECTIVES=operation:bytes:algorithm,…, with "
+         "\nflat: one rank on each host, or all on one in calls that go by messages "
+         "(Plane::network, "
+         "and tags beyond\n"
+         "the 15 that have a channel in shared memory); mixed: several hosts, at least one with "
+         "several ranks; host:\n"
+         "all ranks on one, in shared memory. There bytes are those of a block: what a rank gives "
+         "another; else those\n"
+         "of the larger buffer of a rank. Change it with "
+         "MUSTER_COLLECTIVES=operation:bytes:algorithm,…, with "
          "operation/host\n"
          "for one host, or MUSTER_COLLECTIVES=@FILE, which holds such entries.\n";
 }
