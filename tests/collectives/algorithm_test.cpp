@@ -170,6 +170,17 @@ TEST(CollectiveAlgorithm, OfTwoLevelsCrossesBetweenHostsWithNoMoreThanItMust) {
   EXPECT_EQ(across(Operation::all_to_all).bytes, 2u * (2 * 3 + 2 * 2 + 3 * 2) * 10);
 }
 
+TEST(CollectiveAlgorithm, OfARingLeavesEachHostOnceInEveryStep) {
+  const std::vector<int> hosts = {0, 1, 2, 0, 1, 2, 1};
+  constexpr int kSteps = 6;
+  for (const Operation operation :
+       {Operation::allgather, Operation::reduce_scatter, Operation::allreduce}) {
+    const int times = operation == Operation::allreduce ? 2 : 1;
+    EXPECT_EQ(crossing(*find_algorithm(operation, "ring"), 70, hosts).messages, times * kSteps * 3)
+        << name(operation);
+  }
+}
+
 TEST(CollectiveAlgorithm, ReduceScatterOfTwoLevelsTakesFewMessagesBetweenManyHosts) {
   constexpr int kHosts = 64;
   std::vector<int> hosts;
