@@ -190,6 +190,17 @@ TEST(CollectiveAlgorithm, ReduceScatterOfTwoLevelsTakesFewMessagesBetweenManyHos
     EXPECT_EQ(crossing(row, count, hosts).messages, kHosts * 6) << count;
 }
 
+TEST(CollectiveAlgorithm, AllgatherOfTwoLevelsTakesFewRoundsBetweenManyHosts) {
+  std::vector<int> hosts;
+  for (int rank = 0; rank < 128; ++rank) hosts.push_back(rank / 2);
+  Call call;
+  call.operation = Operation::allgather;
+  call.count = 100;
+  const Schedule schedule =
+      build(*find_algorithm(Operation::allgather, "two_level"), call, {0, 128, hosts});
+  EXPECT_LT(schedule.rounds.size(), 8u);
+}
+
 std::size_t copies(const Schedule& schedule) {
   std::size_t count = 0;
   for (const Round& round : schedule.rounds) count += round.meanwhile.size() + round.then.size();
