@@ -67,6 +67,22 @@ TEST(ChoiceTable, UsesTwoLevelsWhenRanksShareHosts) {
   }
 }
 
+TEST(ChoiceTable, LeavesTwoLevelsWhereBytesCountMoreThanMessages) {
+  const ChoiceTable table = ChoiceTable::builtin();
+  const int mixed[] = {0, 0, 1, 1};
+  const auto by_total = [&](Operation operation, std::size_t bytes) {
+    return chosen(table, call_of(operation, bytes / 4), {0, 4, mixed});
+  };
+  EXPECT_EQ(by_total(Operation::all_to_all, 512), "two_level");
+  EXPECT_EQ(by_total(Operation::all_to_all, 1 << 10), "bruck");
+  EXPECT_EQ(by_total(Operation::all_to_all, 32 << 10), "linear");
+  EXPECT_EQ(by_total(Operation::all_to_all, 512 << 10), "pairwise");
+  for (const Operation operation : {Operation::allgather, Operation::reduce_scatter}) {
+    EXPECT_EQ(by_total(operation, 128 << 10), "two_level") << name(operation);
+    EXPECT_EQ(by_total(operation, 256 << 10), "ring") << name(operation);
+  }
+}
+
 TEST(ChoiceTable, LetsBlocksThatTheLeadersDoNotKnowGoStraightToTheirRank) {
   const ChoiceTable table = ChoiceTable::builtin();
   const int mixed[] = {0, 0, 1, 1};
