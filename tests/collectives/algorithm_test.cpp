@@ -170,5 +170,67 @@ TEST(CollectiveAlgorithm, OfTwoLevelsCrossesBetweenHostsWithNoMoreThanItMust) {
   EXPECT_EQ(across(Operation::all_to_all).bytes, 2u * (2 * 3 + 2 * 2 + 3 * 2) * 10);
 }
 
+TEST(CollectiveAlgorithm, OfARingLeavesEachHostOnceInEveryStep) {
+  const std::vector<int> hosts = {0, 1, 2, 0, 1, 2, 1};
+  constexpr int kSteps = 6;
+  for (const Operation operation :
+       {Operation::allgather, Operation::reduce_scatter, Operation::allreduce}) {
+    const int times = operation == Operation::allreduce ? 2 : 1;
+    EXPECT_EQ(crossing(*find_algorithm(operation, "ring"), 70, hosts).messages, times * kSteps * 3)
+        << name(operation);
+  }
+}
+
+TEST(CollectiveAlgorithm, ReduceScatterOfTwoLevelsTakesFewMessagesBetweenManyHosts) {
+  constexpr int kHosts = 64;
+  std::vector<int> hosts;
+  for (int rank = 0; rank < 2 * kHosts; ++rank) hosts.push_back(rank / 2);
+  const AlgorithmRow& row = *find_algorithm(Operation::reduce_scatter, "two_level");
+  for (const std::size_t count : {std::size_t{1}, std::size_t{512}, std::size_t{10'000}})
+    EXPECT_EQ(crossing(row, count, hosts).messages, kHosts * 6) << count;
+}
+
+TEST(CollectiveAlgorithm, AllgatherOfTwoLevelsTakesFewRoundsBetweenManyHosts) {
+  std::vector<int> hosts;
+  for (int rank = 0; rank < 128; ++rank) hosts.push_back(rank / 2);
+  Call call;
+  call.operation = Operation::allgather;
+  call.count = 100;
+  const Schedule schedule =
+      build(*find_algorithm(Operation::allgather, "two_level"), call, {0, 128, hosts});
+  EXPECT_LT(schedule.rounds.size(), 8u);
+}
+
+std::size_t copies(const Schedule& schedule) {
+  std::size_t count = 0;
+  for (const Round& round : schedule.rounds) count += round.meanwhile.size() + round.then.size();
+  return count;
+}
+
+// All ranks wait for the leader, who makes its schedule anew for every call.
+TEST(CollectiveAlgorithm, OfTwoLevelsMovesManyBlocksWithFewCopies) {
+  constexpr int kHosts = 4;
+  constexpr int kSize = 32;
+  const auto leaders_copies = [](Operation operation, auto host_of) {
+    std::vector<int> hosts;
+    for (int rank = 0; rank < kSize; ++rank) hosts.push_back(host_of(rank));
+    Call call;
+    call.operation = operation;
+    call.count = 3;
+    return copies(build(*find_algorithm(operation, "two_level"), call, {0, kSize, hosts}));
+  };
+  const auto in_turns = [](int rank) { return rank % kHosts; };
+  const auto in_a_row = [](int rank) { return rank / (kSize / kHosts); };
+  const auto anyhow = [](int rank) { return rank * rank % 7 % kHosts; };
+  // And in and out of the places where the leader works, and its own block.
+  constexpr std::size_t kBeside = 3;
+  EXPECT_LE(leaders_copies(Operation::all_to_all, in_a_row), kSize + kHosts + kBeside);
+  EXPECT_LE(leaders_copies(Operation::all_to_all, in_turns), 2 * kSize + kBeside);
+  EXPECT_LE(leaders_copies(Operation::all_to_all, anyhow), 2 * kSize + kBeside);
+  for (const Operation operation :
+       {Operation::scatter, Operation::gather, Operation::allgather, Operation::reduce_scatter})
+    EXPECT_LT(leaders_copies(operation, in_a_row), kSize / 2) << name(operation);
+}
+
 }  // namespace
 }  // namespace muster::comm::collective

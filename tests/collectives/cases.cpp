@@ -52,7 +52,7 @@ std::vector<TestCase> cases_of(const AlgorithmRow& row, int size) {
 
 void complete(TestCase& test, std::mt19937_64& random) {
   test.root = static_cast<int>(random() % static_cast<unsigned>(test.size));
-  if (!test.row->needs_hosts) return;
+  if (!test.row->needs_hosts && random() % 2 == 0) return;
   const unsigned hosts = 1 + static_cast<unsigned>(random() % 4);
   for (int rank = 0; rank < test.size; ++rank)
     test.hosts.push_back(static_cast<int>(random() % hosts));

@@ -10,7 +10,7 @@ inline constexpr int kMostTestedRanks = 9;
 /// reductions × counts × in and out of place. Roots and hosts are left open.
 [[nodiscard]] std::vector<TestCase> cases_of(const AlgorithmRow& row, int size);
 
-/// A root, and for an algorithm that needs them, hosts.
+/// A root, and hosts, for an algorithm that needs none only sometimes.
 void complete(TestCase& test, std::mt19937_64& random);
 
 /// Gives every block a count of its own, up to the one that all have so far.

@@ -1,7 +1,5 @@
 #include "muster/cli/collectives.h"
 
-#include <limits>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -14,7 +12,7 @@ namespace {
 
 using namespace comm::collective;
 
-constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
+using shared::kNoEnd;
 
 std::string bytes_text(std::size_t bytes) {
   if (bytes == kNoEnd) return "";
@@ -61,11 +59,15 @@ std::string collectives_text(const ChoiceTable& table, bool colour) {
                std::string(row.summary())});
   });
   return lines.text(colour) +
-         "\nflat: one rank on each host; mixed: several hosts, some with several ranks; host: all "
-         "ranks on one, in\n"
-         "shared memory. There bytes are those of a block: what a rank gives another; else those "
-         "of the larger\n"
-         "buffer of a rank. Change it with MUSTER_COLLECTIVES=operation:bytes:algorithm,…, with "
+         "\nflat: one rank on each host, or all on one in calls that go by messages "
+         "(Plane::network, "
+         "and tags beyond\n"
+         "the 15 that have a channel in shared memory); mixed: several hosts, at least one with "
+         "several ranks; host:\n"
+         "all ranks on one, in shared memory. There bytes are those of a block: what a rank gives "
+         "another; else those\n"
+         "of the larger buffer of a rank. Change it with "
+         "MUSTER_COLLECTIVES=operation:bytes:algorithm,…, with "
          "operation/host\n"
          "for one host, or MUSTER_COLLECTIVES=@FILE, which holds such entries.\n";
 }

@@ -1,7 +1,6 @@
 #include "muster/comm/collective/choice.h"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,8 +13,8 @@ using enum Operation;
 
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
-constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
 using shared::kAboveInline;
+using shared::kNoEnd;
 
 struct BuiltinRow {
   Operation operation;
@@ -29,11 +28,16 @@ struct BuiltinRow {
 // sides. On one host ranks try all ways from where these differ: for allreduce, which lends in two
 // steps, that is later.
 //
-// In mixed groups two levels send one message where others send one for each pair of ranks on two
+// The lines for mixed groups are not measured but follow a model: 15 us for a message and 1.2 GB/s
+// between hosts, which the ranks of a host share, 4 us and 4 GB/s within, and 1.5 us for each
+// message to who sends or receives it; 2 to 64 hosts of 2 to 32 ranks, which are numbered host by
+// host or in turns. Two levels send one message where others send one for each pair of ranks on two
 // hosts, and pay with a second way, through the leaders. So scatter and gather use them while
-// messages count more than bytes, and all_to_all for less long, because each leader passes on all
-// that its host gives and gets. What combines or repeats items also crosses in fewer bytes; from
-// 1 MiB on a ring does so, too, and keeps all ranks busy.
+// messages count more than bytes (few ranks would do so for less long, many for longer), and
+// all_to_all only for very little, because each leader passes on all that its host gives and gets:
+// up to 32 KiB it is better to have blocks pass through a few of all ranks.
+// What combines or repeats items also crosses in fewer bytes; but where all ranks get blocks of
+// their own, or all blocks, a ring soon does so, too, and keeps all of them busy.
 constexpr BuiltinRow kBuiltin[] = {
     {barrier, Layout::flat, 0, "dissemination"},
     {barrier, Layout::mixed, 0, "two_level"},
@@ -74,7 +78,7 @@ constexpr BuiltinRow kBuiltin[] = {
     {allgather, Layout::flat, 0, "bruck"},
     {allgather, Layout::flat, 64 * kKiB, "ring"},
     {allgather, Layout::mixed, 0, "two_level"},
-    {allgather, Layout::mixed, kMiB, "ring"},
+    {allgather, Layout::mixed, 256 * kKiB, "ring"},
     {allgather, Layout::host, 0, "inline"},
     {allgather, Layout::host, kAboveInline, "stage"},
     {allgather, Layout::host, shared::kLendFrom, "quickest"},
@@ -82,15 +86,16 @@ constexpr BuiltinRow kBuiltin[] = {
     {reduce_scatter, Layout::flat, 8 * kKiB, "recursive_halving"},
     {reduce_scatter, Layout::flat, 512 * kKiB, "ring"},
     {reduce_scatter, Layout::mixed, 0, "two_level"},
-    {reduce_scatter, Layout::mixed, kMiB, "ring"},
+    {reduce_scatter, Layout::mixed, 256 * kKiB, "ring"},
     {reduce_scatter, Layout::host, 0, "inline"},
     {reduce_scatter, Layout::host, kAboveInline, "stage"},
     {reduce_scatter, Layout::host, shared::kLendFrom, "quickest"},
     {all_to_all, Layout::flat, 0, "linear"},
     {all_to_all, Layout::flat, 256 * kKiB, "pairwise"},
     {all_to_all, Layout::mixed, 0, "two_level"},
+    {all_to_all, Layout::mixed, kKiB, "bruck"},
     {all_to_all, Layout::mixed, 32 * kKiB, "linear"},
-    {all_to_all, Layout::mixed, 256 * kKiB, "pairwise"},
+    {all_to_all, Layout::mixed, 512 * kKiB, "pairwise"},
     {all_to_all, Layout::host, 0, "inline"},
     {all_to_all, Layout::host, kAboveInline, "stage"},
     {all_to_all, Layout::host, shared::kLendFrom, "quickest"},

@@ -52,13 +52,14 @@ struct ChoiceRow {
 /// group need the same table. Immutable.
 class ChoiceTable {
  public:
-  /// What Muster has measured to be good.
+  /// What is good: on one host by our measurements, between hosts with a rank each by those of the
+  /// field, moved to where our transports change sides, and for mixed groups by a model.
   [[nodiscard]] static ChoiceTable builtin();
   /// The built-in table with the entries of `text` put over it, separated by commas or white space:
   /// "allreduce:0-8k:recursive_doubling", with the bytes from 0 up to 8192 exclusive, "8k-" without
   /// end, "*" for all, and "allreduce/mixed:…" for one layout only, else for both that go by
-  /// messages; # begins a comment. "@path" reads them from a file. An error says at which position,
-  /// and what could stand there.
+  /// messages; # begins a comment. "@path" reads them from a file. An error says where, in which
+  /// entry, and what could stand there.
   [[nodiscard]] static Result<ChoiceTable> parse(std::string_view text);
   /// By MUSTER_COLLECTIVES; the built-in table when it is not set.
   [[nodiscard]] static Result<ChoiceTable> from_environment();

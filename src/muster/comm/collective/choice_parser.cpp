@@ -1,8 +1,8 @@
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <optional>
 #include <sstream>
 
@@ -15,10 +15,15 @@
 
 namespace muster::comm::collective {
 
+using shared::kNoEnd;
+
 /// Reads the entries of MUSTER_COLLECTIVES into a table.
 class ChoiceParser {
  public:
-  ChoiceParser(std::string_view text, ChoiceTable& table) : text_(text), table_(table) {}
+  ChoiceParser(std::string_view text, bool is_file, ChoiceTable& table)
+      : text_(text),
+        has_lines_(is_file || text.find('\n') != std::string_view::npos),
+        table_(table) {}
 
   [[nodiscard]] Result<void> run() {
     for (skip_separators(); at_ < text_.size(); skip_separators())
@@ -33,9 +38,8 @@ class ChoiceParser {
     std::string_view text;
   };
 
-  static constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
-
   static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+  static bool ends_entry(char c) { return is_space(c) || c == ',' || c == '#'; }
 
   void skip_separators() {
     while (at_ < text_.size()) {
@@ -51,7 +55,7 @@ class ChoiceParser {
   /// What stands up to the next of `ends`, a separator or the end of the text.
   std::string_view word(std::string_view ends) {
     const std::size_t from = at_;
-    while (at_ < text_.size() && !is_space(text_[at_]) && text_[at_] != ',' && text_[at_] != '#' &&
+    while (at_ < text_.size() && !ends_entry(text_[at_]) &&
            ends.find(text_[at_]) == std::string_view::npos)
       ++at_;
     return text_.substr(from, at_ - from);
@@ -63,8 +67,21 @@ class ChoiceParser {
     return true;
   }
 
-  [[nodiscard]] tl::unexpected<Error> wrong(std::size_t position, const std::string& what) const {
-    return fail(Errc::malformed, fmt::format("at position {}: {}", position + 1, what));
+  [[nodiscard]] tl::unexpected<Error> wrong(std::size_t at, const std::string& what) const {
+    return fail(Errc::malformed,
+                fmt::format("at {}, in '{}': {}", position(at), entry_text(), what));
+  }
+  [[nodiscard]] std::string position(std::size_t at) const {
+    if (!has_lines_) return fmt::format("position {}", at + 1);
+    const std::string_view before = text_.substr(0, at);
+    const std::size_t start = before.rfind('\n') + 1;  // 0 where there is none
+    return fmt::format("line {}, position {}", 1 + std::ranges::count(before, '\n'),
+                       at - start + 1);
+  }
+  [[nodiscard]] std::string_view entry_text() const {
+    std::size_t end = entry_;
+    while (end < text_.size() && !ends_entry(text_[end])) ++end;
+    return text_.substr(entry_, end - entry_);
   }
 
   [[nodiscard]] tl::unexpected<Error> unknown(std::size_t position, std::string_view what,
@@ -178,6 +195,7 @@ class ChoiceParser {
   }
 
   [[nodiscard]] Result<void> entry() {
+    entry_ = at_;
     const auto what = operation();
     if (!what) return fail(what.error());
     const auto where = layouts();
@@ -193,8 +211,10 @@ class ChoiceParser {
   }
 
   std::string_view text_;
+  bool has_lines_;
   ChoiceTable& table_;
   std::size_t at_ = 0;
+  std::size_t entry_ = 0;  // where the entry that is being read begins
 };
 
 namespace {
@@ -214,14 +234,15 @@ Result<std::string> read_file(const std::string& path) {
 
 Result<ChoiceTable> ChoiceTable::parse(std::string_view text) {
   std::string content(text);
-  if (text.starts_with('@')) {
+  const bool is_file = text.starts_with('@');
+  if (is_file) {
     Result<std::string> read = read_file(std::string(text.substr(1)));
     if (!read) return fail(read.error());
     content = std::move(*read);
   }
   ChoiceTable table = builtin();
-  if (const Result<void> read = ChoiceParser(content, table).run(); !read)
-    return text.starts_with('@') ? fail(read.error().within(text.substr(1))) : fail(read.error());
+  if (const Result<void> read = ChoiceParser(content, is_file, table).run(); !read)
+    return is_file ? fail(read.error().within(text.substr(1))) : fail(read.error());
   return table;
 }
 

@@ -67,6 +67,22 @@ TEST(ChoiceTable, UsesTwoLevelsWhenRanksShareHosts) {
   }
 }
 
+TEST(ChoiceTable, LeavesTwoLevelsWhereBytesCountMoreThanMessages) {
+  const ChoiceTable table = ChoiceTable::builtin();
+  const int mixed[] = {0, 0, 1, 1};
+  const auto by_total = [&](Operation operation, std::size_t bytes) {
+    return chosen(table, call_of(operation, bytes / 4), {0, 4, mixed});
+  };
+  EXPECT_EQ(by_total(Operation::all_to_all, 512), "two_level");
+  EXPECT_EQ(by_total(Operation::all_to_all, 1 << 10), "bruck");
+  EXPECT_EQ(by_total(Operation::all_to_all, 32 << 10), "linear");
+  EXPECT_EQ(by_total(Operation::all_to_all, 512 << 10), "pairwise");
+  for (const Operation operation : {Operation::allgather, Operation::reduce_scatter}) {
+    EXPECT_EQ(by_total(operation, 128 << 10), "two_level") << name(operation);
+    EXPECT_EQ(by_total(operation, 256 << 10), "ring") << name(operation);
+  }
+}
+
 TEST(ChoiceTable, LetsBlocksThatTheLeadersDoNotKnowGoStraightToTheirRank) {
   const ChoiceTable table = ChoiceTable::builtin();
   const int mixed[] = {0, 0, 1, 1};
@@ -162,8 +178,8 @@ TEST(ChoiceTable, TakesForRanksOnOneHostWhatIsTrueAnyway) {
 
 TEST(ChoiceTable, SaysWhatRanksOnOneHostCannotDo) {
   EXPECT_THAT(error_of("allreduce/host:0-1k:inline"),
-              HasSubstr("at position 21: 'inline' takes blocks of up to 360 bytes, and the range "
-                        "0-1k ends above"));
+              HasSubstr("at position 21, in 'allreduce/host:0-1k:inline': 'inline' takes blocks of "
+                        "up to 360 bytes, and the range 0-1k ends above"));
   EXPECT_THAT(
       error_of("allreduce/host:*:stage"),
       HasSubstr("'stage' takes blocks of 361 bytes and more, and the range * begins below"));
@@ -175,7 +191,7 @@ TEST(ChoiceTable, SaysWhatRanksOnOneHostCannotDo) {
   EXPECT_THAT(error_of("barrier/host:*:stage"),
               HasSubstr("'stage' is not a way for barrier on one host; there are inline"));
   EXPECT_THAT(error_of("allreduce/host:1M-:steam"),
-              testing::AllOf(HasSubstr("at position 20: 'steam' is not a way for allreduce"),
+              testing::AllOf(HasSubstr(": 'steam' is not a way for allreduce"),
                              HasSubstr("perhaps 'stream' is meant"), HasSubstr("quickest")));
   EXPECT_THAT(error_of("allreduce/host:1M-:ring"), HasSubstr("'ring' is not a way"));
   EXPECT_THAT(error_of("allreduce:1M-:lend"),
@@ -205,22 +221,36 @@ TEST(ChoiceTable, ReadsOverridesFromAFile) {
   ASSERT_TRUE(table) << table.error().message();
   EXPECT_EQ(chosen(*table, call_of(Operation::allreduce, 0), {0, 4, {}}), "ring");
   std::ofstream(path) << "allreduce:0-:rink";
-  EXPECT_THAT(error_of("@" + path), HasSubstr(path + ": at position 14: 'rink'"));
+  EXPECT_THAT(error_of("@" + path),
+              HasSubstr(path + ": at line 1, position 14, in 'allreduce:0-:rink': 'rink' is"));
   EXPECT_THAT(error_of("@/nowhere/at/all"), HasSubstr("cannot read the file '/nowhere/at/all'"));
   EXPECT_THAT(error_of("@/tmp"), HasSubstr("'/tmp' is a folder, not a file"));
+}
+
+TEST(ChoiceTable, SaysInWhichOfSeveralLinesAnOverrideIsWrong) {
+  EXPECT_THAT(error_of("# ours\n\n  gather:*:linear, scatter/mixed:*:liner # no\nbarrier"),
+              HasSubstr("at line 3, position 36, in 'scatter/mixed:*:liner': 'liner' is"));
+  EXPECT_THAT(error_of("gather:*:linear\nbarrier"),
+              HasSubstr("at line 2, position 8, in 'barrier': a ':' is missing"));
+  EXPECT_THAT(error_of("gather:*:liner\n"), HasSubstr("at line 1, position 10, in"));
 }
 
 TEST(ChoiceTable, SaysWhereAnOverrideIsWrongAndWhatCouldStandThere) {
   EXPECT_THAT(
       error_of("alreduce:0-8k:ring"),
-      testing::AllOf(HasSubstr("at position 1: 'alreduce' is not an operation"),
-                     HasSubstr("perhaps 'allreduce' is meant"), HasSubstr("reduce_scatter")));
-  EXPECT_THAT(error_of("barrier:*:dissemination,allreduce:0-8k:rings"),
-              testing::AllOf(HasSubstr("at position 40: 'rings' is not an algorithm for allreduce"),
-                             HasSubstr("perhaps 'ring' is meant"), HasSubstr("rabenseifner")));
-  EXPECT_THAT(error_of("allreduce:8q-:ring"), HasSubstr("at position 11: '8q-' is not a range"));
+      testing::AllOf(
+          HasSubstr("at position 1, in 'alreduce:0-8k:ring': 'alreduce' is not an operation"),
+          HasSubstr("perhaps 'allreduce' is meant"), HasSubstr("reduce_scatter")));
+  EXPECT_THAT(
+      error_of("barrier:*:dissemination,allreduce:0-8k:rings"),
+      testing::AllOf(HasSubstr("at position 40, in 'allreduce:0-8k:rings': 'rings' is not an "
+                               "algorithm for allreduce"),
+                     HasSubstr("perhaps 'ring' is meant"), HasSubstr("rabenseifner")));
+  EXPECT_THAT(error_of("allreduce:8q-:ring"),
+              HasSubstr("at position 11, in 'allreduce:8q-:ring': '8q-' is not a range"));
   EXPECT_THAT(error_of("allreduce:8k-1k:ring"), HasSubstr("the range 8k-1k is empty"));
-  EXPECT_THAT(error_of("allreduce ring"), HasSubstr("at position 10: a ':' is missing"));
+  EXPECT_THAT(error_of("allreduce ring"),
+              HasSubstr("at position 10, in 'allreduce': a ':' is missing"));
   EXPECT_THAT(error_of("allreduce/flt:*:ring"), HasSubstr("perhaps 'flat' is meant"));
 }
 

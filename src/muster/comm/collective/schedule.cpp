@@ -11,9 +11,16 @@ std::string text(const Region& region) {
                      region.bytes);
 }
 
+std::string text(const Rows& rows) {
+  if (rows.count == 1) return "";
+  return fmt::format(", {} rows that lie {} and {} bytes apart", rows.count, rows.into_stride,
+                     rows.left_stride);
+}
+
 std::string text(const Local& local) {
   switch (local.kind) {
-    case Local::Kind::copy: return fmt::format("{} = {}", text(local.into), text(local.left));
+    case Local::Kind::copy:
+      return fmt::format("{} = {}{}", text(local.into), text(local.left), text(local.rows));
     case Local::Kind::reduce:
       return fmt::format("{} = {} ∘ {}", text(local.into), text(local.left), text(local.right));
     case Local::Kind::divide: return fmt::format("{} /= {}", text(local.into), local.divisor);

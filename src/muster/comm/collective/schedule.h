@@ -23,6 +23,7 @@ struct Region {
   [[nodiscard]] Region part(std::size_t from, std::size_t length) const {
     return {space, offset + from, length};
   }
+  [[nodiscard]] std::size_t end() const { return offset + bytes; }
   bool operator==(const Region&) const = default;
 };
 
@@ -34,6 +35,13 @@ struct Send {
 struct Receive {
   int from;
   Region into;
+};
+
+/// How a copy goes on: so many rows in all, each so many bytes behind the one before.
+struct Rows {
+  std::size_t count = 1;
+  std::size_t into_stride = 0;
+  std::size_t left_stride = 0;
 };
 
 /// What a rank does with its own memory.
@@ -48,6 +56,7 @@ struct Local {
   Region left = {};
   Region right = {};
   std::size_t divisor = 1;
+  Rows rows = {};  ///< of a copy; `into` and `left` are the first one
 };
 
 /// Messages that go together, and work on the rank's own memory. The runner starts all sends and

@@ -17,6 +17,26 @@ std::size_t ranks_named(const Schedule& schedule) {
   return static_cast<std::size_t>(highest + 1);
 }
 
+/// Of a size that the compiler knows, so that a row takes a load and a store.
+template <std::size_t kBytes>
+void copy_rows(std::byte* into, const std::byte* from, const Rows& rows) {
+  for (std::size_t row = 0; row < rows.count; ++row)
+    std::memmove(into + row * rows.into_stride, from + row * rows.left_stride, kBytes);
+}
+
+void copy_rows(std::byte* into, const std::byte* from, std::size_t bytes, const Rows& rows) {
+  switch (bytes) {
+    case 1: return copy_rows<1>(into, from, rows);
+    case 2: return copy_rows<2>(into, from, rows);
+    case 4: return copy_rows<4>(into, from, rows);
+    case 8: return copy_rows<8>(into, from, rows);
+    case 16: return copy_rows<16>(into, from, rows);
+    default: break;
+  }
+  for (std::size_t row = 0; row < rows.count; ++row)
+    std::memmove(into + row * rows.into_stride, from + row * rows.left_stride, bytes);
+}
+
 }  // namespace
 
 ScheduleRunner::ScheduleRunner(Wire& wire, Call call, Schedule schedule, Slot first,
@@ -115,7 +135,9 @@ void ScheduleRunner::work(const Local& local) {
   const std::size_t count = local.into.bytes / item_size(call_.element);
   std::byte* const into = address(local.into);
   switch (local.kind) {
-    case Local::Kind::copy: std::memmove(into, address(local.left), local.into.bytes); return;
+    case Local::Kind::copy:
+      copy_rows(into, address(local.left), local.into.bytes, local.rows);
+      return;
     case Local::Kind::reduce:
       reduce(call_.reduction, call_.element, into, address(local.left), address(local.right),
              count);

@@ -1,5 +1,7 @@
 #include "muster/comm/collective/schedule_runner.h"
 
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,6 +93,31 @@ TEST_F(Pair, TouchesNothingAfterItWasCancelled) {
   const Result<bool> done = runners_[0]->advance();
   ASSERT_FALSE(done);
   EXPECT_THAT(done.error().message(), testing::HasSubstr("cancelled"));
+}
+
+TEST(ScheduleRunner, CopiesRowsOfAnySize) {
+  for (const std::size_t bytes : {0, 1, 2, 3, 4, 8, 9, 16, 24}) {
+    std::array<std::byte, 256> given;
+    for (std::size_t i = 0; i < given.size(); ++i) given[i] = std::byte(i);
+    std::array<std::byte, 256> got{};
+    Call call;
+    call.input = given.data();
+    call.output = got.data();
+    Schedule schedule;
+    schedule.rounds.emplace_back().then.push_back({Local::Kind::copy,
+                                                   {Space::output, 1, bytes},
+                                                   {Space::input, 5, bytes},
+                                                   {},
+                                                   1,
+                                                   {3, 64, 30}});
+    TestNetwork alone(1, 1);
+    ScheduleRunner runner(alone.wire(0), call, schedule, Slot{});
+    ASSERT_TRUE(*runner.advance());
+    std::array<std::byte, 256> expected{};
+    for (std::size_t row = 0; row < 3; ++row)
+      for (std::size_t i = 0; i < bytes; ++i) expected[1 + row * 64 + i] = given[5 + row * 30 + i];
+    EXPECT_EQ(got, expected) << "rows of " << bytes;
+  }
 }
 
 TEST(Slot, KeepsItsPartsThroughPacking) {

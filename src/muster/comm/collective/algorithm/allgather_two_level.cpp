@@ -1,12 +1,18 @@
 // Allgather of two levels (teams.h), for r ranks on each of h hosts and m bytes in all: gathered to
-// the leader of each host, a ring of the leaders, broadcast of the whole within the hosts.
+// the leader of each host, exchanged by the leaders, broadcast of the whole within the hosts.
 //
-// Rounds: 2 log2 r + h - 1. Each block crosses h - 1 times.
+// Rounds: 2 log2 r + 1, or 2 log2 r + h - 1 when m is large. Each block crosses h - 1 times.
 
 #include "muster/comm/collective/algorithm/algorithms.h"
 #include "muster/comm/collective/algorithm/teams.h"
 
 namespace muster::comm::collective {
+namespace {
+
+// Below, a message to each other leader at once costs less than as many rounds.
+constexpr std::size_t kRingBetweenHosts = std::size_t{256} << 10;
+
+}  // namespace
 
 Schedule allgather_two_level(const Call& call, const Place& place) {
   const Teams teams = teams_of(place, -1);
@@ -22,7 +28,8 @@ Schedule allgather_two_level(const Call& call, const Place& place) {
   const Region held = builder.scratch(teams.leads() ? all.total() : 0);
   const Region of_host = teams.leads() ? block(held, of_hosts, static_cast<int>(teams.own)) : held;
   gather_in_host(builder, call, teams, own, of_host);
-  embed(builder, allgather_ring, between, teams.leaders, held, held);
+  const bool large = all.total() >= kRingBetweenHosts;
+  embed(builder, large ? allgather_ring : allgather_linear, between, teams.leaders, held, held);
   if (teams.leads())
     for (const auto& [by_rank, by_host] : both_orders(teams, all, target, held))
       builder.copy(by_rank, by_host);

@@ -30,6 +30,10 @@ class Builder {
   void copy(const Region& into, const Region& from) {
     if (into != from) last().then.push_back({Local::Kind::copy, into, from});
   }
+  /// Of several rows, none of which overlaps another or what is read.
+  void copy(const Region& first_into, const Region& first, const Rows& rows) {
+    last().then.push_back({Local::Kind::copy, first_into, first, {}, 1, rows});
+  }
   void reduce(const Region& into, const Region& left, const Region& right) {
     last().then.push_back({Local::Kind::reduce, into, left, right});
   }

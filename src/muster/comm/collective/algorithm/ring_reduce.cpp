@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "muster/comm/collective/algorithm/ring.h"
+
 namespace muster::comm::collective {
 
 RingReduce::RingReduce(const Call& call, const Place& place, const Blocks& blocks)
@@ -11,14 +13,14 @@ RingReduce::RingReduce(const Call& call, const Place& place, const Blocks& block
 }
 
 void RingReduce::build(Builder& builder, const Region& source, const ResultOf& result_of) {
-  const auto [rank, n, hosts] = place_;
+  const Ring ring(place_);
   // One segment arrives while the one before is combined.
   const Region arrivals[] = {builder.scratch(largest_ / parts_ + item_size_),
                              builder.scratch(largest_ / parts_ + item_size_)};
   std::size_t round = 0;
-  Region sent = block(source, blocks_, wrap(rank - 1, n));
-  for (int step = 0; step < n - 1; ++step) {
-    const int received = wrap(rank - step - 2, n);
+  Region sent = block(source, blocks_, ring.rank(-1));
+  for (int step = 0; step < place_.size - 1; ++step) {
+    const int received = ring.rank(-step - 2);
     const Region result = result_of(step, received);
     const auto outgoing = segments_of(sent);
     const auto own = segments_of(block(source, blocks_, received));
@@ -26,8 +28,8 @@ void RingReduce::build(Builder& builder, const Region& source, const ResultOf& r
     for (std::size_t k = 0; k < parts_; ++k, ++round) {
       const Region arrival = arrivals[round % 2].part(0, own[k].bytes);
       builder.round();
-      builder.send(wrap(rank + 1, n), outgoing[k]);
-      builder.receive(wrap(rank - 1, n), arrival);
+      builder.send(ring.rank(1), outgoing[k]);
+      builder.receive(ring.rank(-1), arrival);
       finish_meanwhile(builder);
       pending_ = Combination{combined[k], arrival, own[k]};
       if (parts_ == 1) finish(builder);  // the next round sends it

@@ -8,9 +8,9 @@
 namespace muster::comm::collective {
 
 /// The reduce-scatter of the ring algorithms, for n ranks and n blocks: in step s a rank sends
-/// block rank - s - 1 to the next rank, receives block rank - s - 2 from the one before, and
-/// combines it with its own. After n - 1 steps block r is combined at rank r. The order is that of
-/// the ring, not of ranks.
+/// block rank - s - 1 to the next rank (ring.h), receives block rank - s - 2 from the one
+/// before, all counted round the ring, and combines it with its own. After n - 1 steps block r is
+/// combined at rank r. The order is that of the ring, not of ranks.
 ///
 /// Blocks go in S segments, and a segment is combined while the next one travels, so a step has S
 /// rounds. Rounds: (n-1) · S. Bytes sent: those of n - 1 blocks.

@@ -70,7 +70,12 @@ std::vector<BothOrders> both_orders(const Teams& teams, const Blocks& all, const
   for (const Team& host : teams.hosts) {
     for (const int rank : host.ranks) {
       const Region one = block(by_rank, all, rank);
-      result.push_back({one, by_host.part(at, one.bytes)});
+      if (!result.empty() && result.back().by_rank.end() == one.offset) {
+        result.back().by_rank.bytes += one.bytes;
+        result.back().by_host.bytes += one.bytes;
+      } else {
+        result.push_back({one, by_host.part(at, one.bytes)});
+      }
       at += one.bytes;
     }
   }

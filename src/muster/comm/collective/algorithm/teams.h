@@ -47,7 +47,7 @@ struct Teams {
 /// blocks of its ranks lie one after the other.
 [[nodiscard]] Call between_hosts(const Call& call, Operation operation, const Teams& teams);
 
-/// Where a rank's block lies among all, in the order of ranks and host by host.
+/// Where blocks lie that are neighbours in the order of ranks as well as host by host.
 struct BothOrders {
   Region by_rank;
   Region by_host;

@@ -97,7 +97,7 @@ inline constexpr std::size_t kTellEvery = 4;
 ///   Loan loan;                  // blocks may be lent: `give` is for what is not
 ///   Loan::Block block_of(int rank);  // as a whole: `take` is for what is not lent, either
 ///   std::size_t reads_at();     // the step at which that is read, if not the first
-///   Pact pact;                  // ranks do the same call in one of two ways
+///   Pact pact;                  // ranks do the same call in one of three ways
 template <class Plan>
 class Stepped final : public Operation {
  public:

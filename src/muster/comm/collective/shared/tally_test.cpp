@@ -1,6 +1,6 @@
 #include "muster/comm/collective/shared/tally.h"
 
-#include <atomic>
+#include <stop_token>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -26,17 +26,14 @@ TEST(Tally, SaysHowManyCallsThereWereAndWhatTheLastOneWas) {
 
 TEST(Tally, WhoReadsItSeesOneCallAndNotPartsOfTwo) {
   Tally tally;
-  std::atomic<bool> stop{false};
-  std::thread counts([&] {
-    for (std::uint64_t i = 1; !stop; ++i) tally.count(call_of(i));
+  const std::jthread counts([&](const std::stop_token& stop) {
+    for (std::uint64_t i = 1; !stop.stop_requested(); ++i) tally.count(call_of(i));
   });
   while (tally.read().calls == 0) std::this_thread::yield();
   for (int i = 0; i < 100'000; ++i) {
     const Finished finished = tally.read();
     ASSERT_EQ(finished.last, std::bit_cast<SignatureWords>(call_of(finished.calls)));
   }
-  stop = true;
-  counts.join();
 }
 
 }  // namespace

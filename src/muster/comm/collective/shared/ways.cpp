@@ -1,12 +1,9 @@
 #include "muster/comm/collective/shared/ways.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace muster::comm::collective::shared {
 namespace {
-
-constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
 
 constexpr WayRow kStream = {"stream", "as stage, past the cache", kLendFrom, kNoEnd, Way::stream};
 constexpr WayRow kQuickest = {"quickest", "ranks try lend, stage and stream, and use the quickest",

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,6 +16,8 @@ namespace muster::comm::collective::shared {
 
 /// The least block that does not fit into a line.
 inline constexpr std::size_t kAboveInline = kInlineBytes + 1;
+/// Where lines of the table end that take blocks of any size.
+inline constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
 
 /// How blocks can travel between ranks on one host: what the choice table, `muster collectives` and
 /// docs read.
