@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from generate import values
 
 import muster
 from muster.tensor import _call
@@ -17,16 +18,6 @@ FILES = sorted(path.stem for path in (FOLDER / "cases").glob("*.json"))
 
 #: So many are executed together.
 BATCH = 100
-
-
-def values(array: dict[str, Any]) -> np.ndarray:
-    dtype = np.dtype(array["dtype"])
-    items = array["items"]
-    if dtype.kind == "c":
-        items = [complex(float(real), float(imag)) for real, imag in items]
-    elif dtype.kind == "f":
-        items = [float(item) for item in items]
-    return np.array(items, dtype=dtype).reshape(array["shape"])
 
 
 def applied(case: dict[str, Any], chunk_size: int) -> list[Any]:
