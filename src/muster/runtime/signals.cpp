@@ -18,6 +18,15 @@ void pass_on(int number, siginfo_t* /*info*/, void* context) {
 
 }  // namespace
 
+std::vector<int> not_ignored(std::vector<int> numbers) {
+  std::erase_if(numbers, [](int number) {
+    struct sigaction action{};
+    ::sigaction(number, nullptr, &action);
+    return action.sa_handler == SIG_IGN;
+  });
+  return numbers;
+}
+
 Result<SignalReader> SignalReader::open(const std::vector<int>& numbers) {
   sigset_t signals;
   sigset_t before;

@@ -9,6 +9,10 @@
 
 namespace muster {
 
+/// Those of the signals that this process does not ignore, as whoever started it may have it do:
+/// nohup SIGHUP, a shell without job control what a terminal says to programs in the foreground.
+[[nodiscard]] std::vector<int> not_ignored(std::vector<int> numbers);
+
 /// Signals as something to read instead of something that interrupts. While it lives they are
 /// blocked in the thread that made it and in those it starts; then the mask is as it was. Threads
 /// that were there before (libraries start some) pass on what they get.

@@ -25,6 +25,13 @@ TEST(SignalReader, GivesSignalsToRead) {
   EXPECT_FALSE(reader->take());
 }
 
+TEST(SignalReader, IsOpenedForWhatThisProcessDoesNotIgnore) {
+  const auto before = ::signal(SIGUSR1, SIG_IGN);
+  EXPECT_EQ(not_ignored({SIGUSR1, SIGUSR2}), std::vector{SIGUSR2});
+  ::signal(SIGUSR1, before);
+  EXPECT_EQ(not_ignored({SIGUSR1, SIGUSR2}), (std::vector{SIGUSR1, SIGUSR2}));
+}
+
 TEST(SignalReader, ReadsWhatThreadsGetThatWereThereBefore) {
   std::binary_semaphore done(0);
   std::thread other([&] { done.acquire(); });

@@ -235,7 +235,7 @@ void check(const ClusterFlags& flags) {
 
 int run(const ClusterFlags& flags, const Io& io) {
   check(flags);
-  auto signals = SignalReader::open({SIGTERM, SIGINT, SIGHUP});
+  auto signals = SignalReader::open(not_ignored({SIGTERM, SIGINT, SIGHUP}));
   if (!signals) return report(io, signals.error());
   auto folder = RunFolder::make(std::filesystem::temp_directory_path());
   if (!folder) return report(io, folder.error());

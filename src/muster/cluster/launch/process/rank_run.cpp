@@ -22,19 +22,6 @@
 namespace muster::cluster {
 namespace {
 
-// But for what whoever started this one has it ignore: nohup SIGHUP, a shell without job control
-// what a terminal says to programs in the foreground.
-std::vector<int> signals_for_ranks() {
-  std::vector<int> numbers{SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGUSR1,
-                           SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGCONT};
-  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTSTP}) {
-    struct sigaction action{};
-    ::sigaction(number, nullptr, &action);
-    if (action.sa_handler == SIG_IGN) std::erase(numbers, number);
-  }
-  return numbers;
-}
-
 // A rank costs four descriptors.
 void allow_many_descriptors() {
   rlimit limit{};
@@ -197,7 +184,8 @@ class Run {
 
 Result<RankRunResult> run_ranks(const RankRunOptions& options, const RankOutput& output) {
   allow_many_descriptors();
-  auto signals = SignalReader::open(signals_for_ranks());
+  auto signals = SignalReader::open(not_ignored(
+      {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGCONT}));
   if (!signals) return fail(signals.error());
   Run run(options, output, std::move(*signals));
   const auto started = run.start();

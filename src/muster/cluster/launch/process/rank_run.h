@@ -34,8 +34,8 @@ struct RankRunResult {
 
 /// Runs a program as the ranks of a fresh group on this host until all have ended. When one fails,
 /// the others are ended, unless they are to keep going. Signals go to all ranks while it runs:
-/// those that end programs (INT, TERM, HUP, QUIT), and USR1, USR2, ALRM, WINCH, TSTP and CONT; of
-/// INT, HUP, QUIT and TSTP not those that this process ignores.
+/// those that end programs (INT, TERM, HUP, QUIT), and USR1, USR2, ALRM, WINCH, TSTP and CONT, but
+/// for those that this process ignores.
 /// Ranks that were told to end have `grace` for it; a second SIGINT ends them for good. SIGTSTP
 /// stops this process as well. Nothing outlives it, however it ends. The failure of the first start
 /// is an error. To be called from the main thread.

@@ -78,6 +78,14 @@ bool becomes(pid_t pid, char wanted) {
   return false;
 }
 
+bool ignores(pid_t pid, int number) {
+  std::ifstream stream("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(stream, line);)
+    if (line.starts_with("SigIgn:"))
+      return (std::stoull(line.substr(7), nullptr, 16) >> (number - 1) & 1) != 0;
+  return false;
+}
+
 TEST(RankRun, GivesEachRankItsPlace) {
   const Outcome outcome =
       run_shell(3, "echo $MUSTER_RANK of $MUSTER_SIZE in $MUSTER_GROUP; echo $COMPONENT_NAME >&2");
@@ -183,10 +191,10 @@ TEST_F(RankRunProcess, LeavesSignalsAloneThatWhoStartedItIgnores) {
     for (const char* rank : {"0", "1"}) std::filesystem::remove(folder_.path() / rank);
     const auto run = start("trap 'exit 9' USR1; ", number);
     const auto pids = ranks();
+    EXPECT_TRUE(ignores(run->pid(), number)) << number;
     run->signal(number);
     run->signal(SIGUSR1);
     EXPECT_TRUE(std::ranges::all_of(pids, goes_away)) << number;
-    run->signal(SIGCONT);
     EXPECT_EQ(run->wait(), 9) << number;
   }
 }
