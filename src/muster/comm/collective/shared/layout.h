@@ -61,11 +61,12 @@ struct alignas(128) Line {
 struct alignas(128) Enclosure {
   std::byte bytes[kInlineBytes];
 };
-/// Enclosures of two steps lie so many places apart, so not in one page of memory: processors read
-/// ahead within a page, and would take away what the next step is about to write.
-inline constexpr std::size_t kEnclosuresApart = 11;
+/// Enclosures of steps that follow each other lie so many places apart, so not in one page of
+/// memory: processors read ahead within a page, and would take away what the next step is about to
+/// write.
+inline constexpr std::size_t kEnclosuresApart = 13;
 static_assert(kEnclosuresApart % 2 == 1, "each step of a ring has a place of its own");
-static_assert(kEnclosuresApart * sizeof(Enclosure) > kPage);
+static_assert((kEnclosuresApart - 1) * sizeof(Enclosure) >= kPage);
 
 /// What rooted calls with equal counts that fit into a line give, behind the slots of staging and
 /// one right after the other: a seal of 8 bytes, which is written last, and the bytes. Room for a

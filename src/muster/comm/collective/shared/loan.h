@@ -123,8 +123,7 @@ class Loan {
   static TimePoint now() { return std::chrono::steady_clock::now(); }
   [[nodiscard]] std::uint64_t address_of(int rank) const {
     std::uint64_t address = 0;
-    std::memcpy(&address, task_.channel.line(rank, task_.first).note + kAddressAt,
-                sizeof address);
+    std::memcpy(&address, task_.channel.line(rank, task_.first).note + kAddressAt, sizeof address);
     return address;
   }
 

@@ -40,8 +40,7 @@ class Pact {
   /// The first step was seen.
   void hear() {
     if (!open_ || task_.rank == 0) return;
-    task_.channel.agree(kind_,
-                        static_cast<Way>(task_.channel.line(0, task_.first).note[kNextAt]));
+    task_.channel.agree(kind_, static_cast<Way>(task_.channel.line(0, task_.first).note[kNextAt]));
   }
   /// Whether what is staged goes past the cache.
   [[nodiscard]] bool streams() const { return way_ == Way::stream; }
