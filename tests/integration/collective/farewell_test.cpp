@@ -117,7 +117,10 @@ TEST_P(FarewellOn, WhatWasSentBeforeAPartOfTheGroupWasClosedIsReceived) {
   });
 }
 
-TEST_P(FarewellOn, WhatWasSentIsReceivedThoughAnEarlierFarewellWasInVain) {
+// In memory, what was said has arrived at once.
+class LateFarewellOn : public OnPlanes {};
+
+TEST_P(LateFarewellOn, WhatWasSentIsReceivedThoughAnEarlierFarewellWasInVain) {
   const test::SharedValue<std::atomic<pid_t>> stopped;
   as_processes(2, [&](int rank) {
     Group group = join_or_throw(options(2, rank));
@@ -140,6 +143,9 @@ TEST_P(FarewellOn, WhatWasSentIsReceivedThoughAnEarlierFarewellWasInVain) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Planes, FarewellOn, testing::ValuesIn(kCases),
+                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Planes, LateFarewellOn,
+                         testing::Values(Case{Plane::network, "zmq"}, Case{Plane::network, "ucx"}),
                          testing::PrintToStringParamName());
 
 }  // namespace

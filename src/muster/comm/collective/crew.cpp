@@ -441,7 +441,7 @@ void Crew::run(const std::stop_token& stop) {
     watch_processes(busy ? Duration::zero() : kLookEvery);
     busy = progress();
     busy = progress_in_memory() || busy;
-    regain_patience();
+    if (!busy) regain_patience();
     do_what_was_left();
   }
 }

@@ -139,9 +139,9 @@ class Crew : public std::enable_shared_from_this<Crew> {
   /// group grows.
   [[nodiscard]] Hellos& hellos() { return hellos_; }
 
-  /// Waits until what was said has reached the members that are there, for a second at most. Who
-  /// calls it often waits in vain for three seconds at most, until all has arrived once more.
-  /// Without the lock.
+  /// Waits until what was said has reached the members that are there, for a second at most. Those
+  /// who call it wait in vain for three seconds at most, all together, until all has arrived once
+  /// more. Without the lock.
   void flush();
   /// Lets messages in until something came, or the deadline. Unlocks meanwhile.
   Result<void> wait(Lock& lock, TimePoint deadline);
