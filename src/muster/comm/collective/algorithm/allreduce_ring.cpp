@@ -20,7 +20,7 @@ Schedule allreduce_ring(const Call& call, const Place& place) {
   const Region result = output(0, bytes);
   Builder builder;
   const Ring ring(place);
-  RingReduce reduce(call, place, all);
+  RingReduce reduce(call, ring, all);
   reduce.build(builder, input(call, 0, bytes),
                [&](int /*step*/, int index) { return block(result, all, index); });
   for (int step = 0; step < n - 1; ++step) {

@@ -20,13 +20,14 @@ Schedule reduce_scatter_ring(const Call& call, const Place& place) {
   Builder builder;
   const Region held[] = {builder.scratch(largest), builder.scratch(largest)};
   const Region target = output(0, all.bytes(static_cast<std::size_t>(place.rank)));
-  RingReduce ring(call, place, all);
-  ring.build(builder, input(call, 0, all.total()), [&](int step, int index) {
+  const Ring ring(place);
+  RingReduce reduce(call, ring, all);
+  reduce.build(builder, input(call, 0, all.total()), [&](int step, int index) {
     // In place, the output overlaps the blocks that are still read.
     if (step == n - 2 && !call.in_place()) return target;
     return held[step % 2].part(0, all.bytes(static_cast<std::size_t>(index)));
   });
-  ring.finish(builder);
+  reduce.finish(builder);
   if (call.in_place()) builder.copy(target, held[(n - 2) % 2].part(0, target.bytes));
   return builder.take();
 }

@@ -17,6 +17,7 @@ class Ring {
       }
   }
 
+  [[nodiscard]] int size() const { return size_; }
   /// Who stands so many places ahead of this rank, or behind it where it is negative.
   [[nodiscard]] int rank(int ahead) const {
     const int place = wrap(self_ + ahead, size_);

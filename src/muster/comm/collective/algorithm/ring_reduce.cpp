@@ -2,25 +2,22 @@
 
 #include <algorithm>
 
-#include "muster/comm/collective/algorithm/ring.h"
-
 namespace muster::comm::collective {
 
-RingReduce::RingReduce(const Call& call, const Place& place, const Blocks& blocks)
-    : place_(place), blocks_(blocks), item_size_(item_size(call.element)) {
+RingReduce::RingReduce(const Call& call, const Ring& ring, const Blocks& blocks)
+    : ring_(ring), blocks_(blocks), item_size_(item_size(call.element)) {
   for (std::size_t i = 0; i < blocks.size(); ++i) largest_ = std::max(largest_, blocks.bytes(i));
   parts_ = segment_count(largest_);
 }
 
 void RingReduce::build(Builder& builder, const Region& source, const ResultOf& result_of) {
-  const Ring ring(place_);
   // One segment arrives while the one before is combined.
   const Region arrivals[] = {builder.scratch(largest_ / parts_ + item_size_),
                              builder.scratch(largest_ / parts_ + item_size_)};
   std::size_t round = 0;
-  Region sent = block(source, blocks_, ring.rank(-1));
-  for (int step = 0; step < place_.size - 1; ++step) {
-    const int received = ring.rank(-step - 2);
+  Region sent = block(source, blocks_, ring_.rank(-1));
+  for (int step = 0; step < ring_.size() - 1; ++step) {
+    const int received = ring_.rank(-step - 2);
     const Region result = result_of(step, received);
     const auto outgoing = segments_of(sent);
     const auto own = segments_of(block(source, blocks_, received));
@@ -28,8 +25,8 @@ void RingReduce::build(Builder& builder, const Region& source, const ResultOf& r
     for (std::size_t k = 0; k < parts_; ++k, ++round) {
       const Region arrival = arrivals[round % 2].part(0, own[k].bytes);
       builder.round();
-      builder.send(ring.rank(1), outgoing[k]);
-      builder.receive(ring.rank(-1), arrival);
+      builder.send(ring_.rank(1), outgoing[k]);
+      builder.receive(ring_.rank(-1), arrival);
       finish_meanwhile(builder);
       pending_ = Combination{combined[k], arrival, own[k]};
       if (parts_ == 1) finish(builder);  // the next round sends it

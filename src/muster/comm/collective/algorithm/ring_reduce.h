@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "muster/comm/collective/algorithm/builder.h"
+#include "muster/comm/collective/algorithm/ring.h"
 
 namespace muster::comm::collective {
 
@@ -19,7 +20,7 @@ class RingReduce {
   /// Where a step puts the block that it combines, as large as the block.
   using ResultOf = std::function<Region(int step, int block)>;
 
-  RingReduce(const Call& call, const Place& place, const Blocks& blocks);
+  RingReduce(const Call& call, const Ring& ring, const Blocks& blocks);
 
   /// `source`: the rank's own items, all blocks.
   void build(Builder& builder, const Region& source, const ResultOf& result_of);
@@ -39,8 +40,8 @@ class RingReduce {
     Region right;
   };
 
-  Place place_;
-  const Blocks& blocks_;  // the caller's, which outlives this
+  const Ring& ring_;  // the caller's, like the blocks: they outlive this
+  const Blocks& blocks_;
   std::size_t item_size_;
   std::size_t largest_ = 0;  // of the blocks, in bytes
   std::size_t parts_;        // S
