@@ -328,6 +328,7 @@ TEST(Contest, FindsTheQuickestWayAlsoWhereItIsFollowedALapLate) {
 }
 
 TEST(Contest, KeepsOperationsAndSizesApart) {
+  EXPECT_EQ(block_of(kLoanSizes - 1), std::size_t{64} << 20);
   std::vector<bool> seen(kLoanKinds);
   for (const Operation operation : kOperations) {
     for (std::size_t block = kLendFrom; block <= kLendFrom << (kLoanSizes - 1); block *= 2) {

@@ -38,9 +38,10 @@ inline constexpr std::size_t kInlineBytes = 360;
 /// Blocks from this size on can be read straight out of the other process, where that is allowed:
 /// one copy instead of two, at the price of a system call that looks up every page.
 inline constexpr std::size_t kLendFrom = std::size_t{16} << 10;
-/// Powers of two, from `kLendFrom` on, for which ranks find apart which way is better; and the
-/// kinds of calls that there are with all operations.
-inline constexpr std::size_t kLoanSizes = 9;
+/// Powers of two, from `kLendFrom` to 64 MiB, for which ranks find apart which way is better: what
+/// is best for blocks that lie in the cache is the worst for those of four times the size, up to
+/// where nothing lies there any more. And the kinds of calls that there are with all operations.
+inline constexpr std::size_t kLoanSizes = 13;
 inline constexpr std::size_t kLoanKinds = 9 * kLoanSizes;
 inline constexpr std::size_t kMostRanks = 512;
 inline constexpr std::size_t kMostCores = 1024;
