@@ -63,7 +63,7 @@ def test_rows_of_collectives_say_how_many_ranks_and_how_far_apart_the_repetition
 
     file = tmp_path / "rows.json"
     made = report.Report("collectives", str(file))
-    # One call is enough for a microsecond, so each system is asked twice before its turns, to warm up.
+    # One call is enough for a microsecond, so each is asked twice before its turns, to warm up.
     for row in run.compare([System("muster", 1), System("mpi", 11)], "allreduce", 8, 1e-6, 3):
         made.add(row)
     made.finish()
@@ -85,3 +85,107 @@ def test_collectives_end_well_and_say_so_when_there_is_nothing_to_plot_with(
     assert run.main() == 0
     assert "There is no plot: import of matplotlib" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_collectives_are_plotted_beside_their_peers(tmp_path):
+    run = load(BENCHMARKS / "collectives" / "run")
+    rows = [
+        {"case": operation, "size": size, "peer_name": peer, "ours": size + 1, "peer": size + 2}
+        for operation, peers in [
+            ("barrier", ["mpi"]),
+            ("allgather", ["mpi", "gloo", run.BOUND]),
+            ("broadcast", ["gloo"]),
+        ]
+        for peer in peers
+        for size in ([0] if operation == "barrier" else [8, 1024])
+    ]
+    picture = tmp_path / "plot.png"
+    assert run.save_picture(rows, 2, picture) == f"The plot is {picture}"
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+
+
+# A rank of a system: takes 10 + i seconds for repetition i if its number is i modulo two, else i.
+RANK = """
+import sys
+folder, name, rank = sys.argv[1:]
+with open(f"{folder}/{name}.{rank}.in") as commands:
+    with open(f"{folder}/{name}.{rank}.out", "w", buffering=1) as answers:
+        for line in commands:
+            operation, *numbers = line.split()
+            if operation == "quit":
+                break
+            if operation == "end":
+                sys.exit(3)
+            size, repetitions, calls = map(int, numbers)
+            times = [10 * (i % 2 == int(rank)) + i for i in range(repetitions)]
+            if operation == "short" and rank == "1":
+                times.pop()
+            if operation == "strange":
+                times = ["what?"]
+            if operation == "echo":
+                times = [size, calls]
+            absent = operation == "absent" and rank == "1"
+            if operation != "silence":
+                print("missing" if absent else " ".join(map(str, times)), file=answers)
+"""
+
+
+@pytest.fixture
+def collectives():
+    return load(BENCHMARKS / "collectives" / "run")
+
+
+@pytest.fixture
+def system(collectives, tmp_path):
+    commands = [[sys.executable, "-c", RANK, str(tmp_path), "fake", str(rank)] for rank in range(2)]
+    system = collectives.System("fake", 2, tmp_path, commands)
+    yield system
+    for process in system.processes:
+        process.kill()
+        process.wait()
+
+
+def test_a_system_takes_as_long_as_its_slowest_rank_in_each_repetition(system):
+    assert system.measure("allreduce", 8, 3, 100) == [10, 11, 12]
+    assert system.measure("echo", 8, 2, 100) == [8, 100]
+    system.stop()
+    assert [process.returncode for process in system.processes] == [0, 0]
+
+
+def test_a_system_has_no_operation_that_one_of_its_ranks_has_not(system):
+    assert system.measure("absent", 8, 2, 1) is None
+    assert system.measure("allreduce", 8, 2, 1) == [10, 11]
+    system.stop()
+
+
+@pytest.mark.parametrize("operation", ["short", "strange"])
+def test_a_system_that_answers_something_else_is_said_to_have_failed(system, operation):
+    with pytest.raises(SystemExit, match=f"fake {operation} of 8 bytes failed: "):
+        system.measure(operation, 8, 2, 1)
+
+
+def test_a_system_that_has_ended_or_says_nothing_is_given_up(collectives, system, monkeypatch):
+    monkeypatch.setattr(collectives, "LONGEST_ANSWER", 0)
+    with pytest.raises(SystemExit, match="fake: rank 0 does not answer"):
+        system.measure("silence", 8, 1, 1)
+    monkeypatch.setattr(collectives, "LONGEST_ANSWER", 50)
+    with pytest.raises(SystemExit, match="fake has ended, with status 3"):
+        system.measure("end", 8, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("operation", "size", "peer", "ranks", "at_best", "wanted"),
+    [
+        ("allreduce", 8, "mpi", 2, float("inf"), 1.25),
+        ("barrier", 0, "mpi", 2, float("inf"), 1.25),
+        ("broadcast", 8, "mpi", 2, float("inf"), 1),
+        ("allreduce", 8, "mpi", 4, float("inf"), 1),
+        ("allgather", 1 << 20, "mpi", 2, 1.2, 0.85 * 1.2),
+        ("allgather", 1 << 20, "mpi", 2, 2, 1.25),
+        ("allgather", 1 << 20, "one_copy", 2, 1.2, 0),
+        ("broadcast", 256 << 10, "gloo", 2, float("inf"), 5),
+        ("broadcast", 1 << 20, "gloo", 4, float("inf"), 2),
+    ],
+)
+def test_what_is_wanted_of_collectives(collectives, operation, size, peer, ranks, at_best, wanted):
+    assert collectives.budget(operation, size, peer, ranks, at_best) == pytest.approx(wanted)
