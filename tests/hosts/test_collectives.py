@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +17,7 @@ from _pytest.mark import ParameterSet
 
 from tests.hosts.hosts import Host, Network
 from tests.hosts.parties import HAS_UCX
-from tests.support.processes import RANK, Process
+from tests.support.processes import RANK, ROOT, Process
 
 LEASE_MS = 2500
 # How much later than the lease a busy machine may notice.
@@ -119,6 +120,21 @@ def test_ranks_on_three_hosts_compute_together(network: Network, discovery: str)
     ]
     for rank in ranks:
         assert rank.wait() == 0, rank.lines
+
+
+def test_the_ranks_of_a_program_are_started_on_each_host(network: Network, discovery: str) -> None:
+    same = [f"MUSTER_DISCOVERY={discovery}", "MUSTER_GROUP=pi", "MUSTER_SIZE=4"]
+    program = [sys.executable, str(ROOT / "examples/python/pi.py")]
+    starts = [
+        host.start(
+            *["env", *same, str(ROOT / "examples/hosts/start_ranks"), *ranks, *program],
+            secret=network.secret,
+        )
+        for host, ranks in zip(network.hosts, [("0", "1"), ("2", "3")])
+    ]
+    starts[0].wait_for("pi is 3.141593, say 4 ranks")
+    for start in starts:
+        assert start.wait() == 0, start.lines
 
 
 @pytest.mark.parametrize(("trouble", "driver", "operation", "count"), sampled(ALL, SAMPLE))
