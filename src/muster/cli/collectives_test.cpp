@@ -13,6 +13,7 @@ namespace muster::cli {
 namespace {
 
 using comm::collective::ChoiceTable;
+using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
@@ -91,6 +92,12 @@ TEST_F(CollectivesOverride, IsShownForRanksOnOneHost) {
   EXPECT_THAT(outcome.out, ContainsRegex("allreduce +host +1M- +stream"));
   EXPECT_THAT(run_under("allreduce/host:*:lend").err,
               HasSubstr("'lend' takes blocks of 16384 bytes and more"));
+}
+
+TEST_F(CollectivesOverride, IsNamedByTheHelp) {
+  EXPECT_THAT(run_with({"collectives", "--help"}).out,
+              AllOf(HasSubstr("MUSTER_COLLECTIVES=allreduce/host:1M-:stream"),
+                    HasSubstr("MUSTER_COLLECTIVES=@choices.txt")));
 }
 
 TEST_F(CollectivesOverride, SaysWhereItIsWrong) {

@@ -24,7 +24,9 @@ std::span<const Command> commands() {
        set_up_run},
       {"collectives", "Print which algorithm each collective operation uses",
        "muster collectives\n"
-       "muster collectives -o json",
+       "muster collectives -o json\n"
+       "MUSTER_COLLECTIVES=allreduce/host:1M-:stream muster collectives  # with that changed\n"
+       "MUSTER_COLLECTIVES=@choices.txt muster collectives  # with what is in a file",
        set_up_collectives},
       {"job", "Look at descriptions of jobs",
        "muster job validate train.yml\n"
