@@ -1,13 +1,16 @@
-// Data-parallel training: every rank has its own data, the gradients are averaged, and all take the
-// same step. One rank is killed on the way; the others go on without it. The program starts its
-// ranks itself, or leaves that to
+// Data-parallel training by stochastic gradient descent: every rank draws small batches of its own
+// data, the gradients are averaged, and all take the same step. One rank is killed on the way; the
+// others go on without it. The program starts its ranks itself, or leaves that to
 //
 //     muster run --keep-going -n 3 -- build/release/bin/data_parallel
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "muster/muster.h"
@@ -19,6 +22,8 @@ using example::check;
 constexpr int kRanks = 3;
 constexpr int kSteps = 300;
 constexpr std::size_t kFeatures = 8;
+constexpr std::size_t kSamples = 200;  // of each rank
+constexpr std::size_t kBatch = 20;
 
 /// Noisy samples of a linear function; its weights are 1, 2, …
 struct Samples {
@@ -28,7 +33,7 @@ struct Samples {
   explicit Samples(int seed) {
     std::mt19937 random(static_cast<unsigned>(seed));
     std::normal_distribution<float> normal;
-    for (int i = 0; i < 200; ++i) {
+    for (std::size_t i = 0; i < kSamples; ++i) {
       float target = 0.1F * normal(random);
       auto& input = inputs.emplace_back();
       for (std::size_t j = 0; j < kFeatures; ++j) {
@@ -39,16 +44,37 @@ struct Samples {
     }
   }
 
-  [[nodiscard]] std::vector<float> gradient(const std::vector<float>& weights) const {
+  [[nodiscard]] std::vector<float> gradient(const std::vector<float>& weights,
+                                            std::span<const std::size_t> batch) const {
     std::vector<float> sum(kFeatures);
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (const std::size_t i : batch) {
       float error = -targets[i];
       for (std::size_t j = 0; j < kFeatures; ++j) error += weights[j] * inputs[i][j];
       for (std::size_t j = 0; j < kFeatures; ++j) sum[j] += error * inputs[i][j];
     }
-    for (float& item : sum) item /= static_cast<float>(inputs.size());
+    for (float& item : sum) item /= static_cast<float>(batch.size());
     return sum;
   }
+};
+
+/// Passes over all samples again and again, in a new order each time.
+class Batches {
+ public:
+  explicit Batches(int seed) : random_(static_cast<unsigned>(seed)), order_(kSamples) {
+    std::iota(order_.begin(), order_.end(), 0);
+  }
+
+  [[nodiscard]] std::span<const std::size_t> next() {
+    if (at_ == 0) std::shuffle(order_.begin(), order_.end(), random_);
+    const auto batch = std::span(order_).subspan(at_, kBatch);
+    at_ = (at_ + kBatch) % kSamples;
+    return batch;
+  }
+
+ private:
+  std::mt19937 random_;
+  std::vector<std::size_t> order_;
+  std::size_t at_ = 0;
 };
 
 // region recover
@@ -78,13 +104,14 @@ bool same_everywhere(Group& group, const std::vector<float>& weights) {
 int train(Group group) {
   const int ranks = group.size();
   const Samples samples(group.rank());
+  Batches batches(group.rank());
   const bool dies = group.rank() == 1;
   std::vector<float> weights(kFeatures);
 
   // region train
   for (int step = 0; step < kSteps;) {
     if (dies && step == 100) std::raise(SIGKILL);
-    std::vector<float> gradient = samples.gradient(weights);
+    std::vector<float> gradient = samples.gradient(weights, batches.next());
     const auto averaged = group.allreduce(gradient, ReductionKind::mean);
     if (!averaged && averaged.error().is(Errc::rank_lost)) {
       recover(group, weights, step);

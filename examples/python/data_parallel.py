@@ -1,4 +1,5 @@
-"""Data-parallel training: every rank has its own data, and the gradients are averaged.
+"""Data-parallel training by stochastic gradient descent: every rank draws small batches of its own
+data, and the gradients are averaged.
 
 The model is a small network that learns a sine. One rank is killed on the way; the others go on
 without it. It starts its ranks itself, or leaves that to
@@ -17,6 +18,8 @@ from muster.collective import Group, RankLostError
 RANKS = 3
 STEPS = 600
 HIDDEN = 24
+SAMPLES = 256  # of each rank
+BATCH = 32
 
 
 class Model:
@@ -32,6 +35,12 @@ class Model:
         back = np.outer(error, v) * (1 - hidden**2)
         parts = [back.T @ x, back.sum(0), hidden.T @ error]
         return np.concatenate(parts) / len(x), float((error**2).mean())
+
+
+def draw_batches(random):
+    """Passes over all samples again and again, in a new order each time."""
+    while True:
+        yield from random.permutation(SAMPLES).reshape(-1, BATCH)
 
 
 # region recover
@@ -50,14 +59,18 @@ def recover(group, model, step):
 def train(group):
     """Returns how many ranks are left, the loss, and the weights."""
     rank = group.rank
-    x = np.random.default_rng(rank).uniform(-3, 3, 256)
+    random = np.random.default_rng(rank)
+    x = random.uniform(-3, 3, SAMPLES)
+    y = np.sin(x)
+    batches = draw_batches(random)
     model = Model()
-    step, loss = 0, 0.0
+    step = 0
     # region train
     while step < STEPS:
         if rank == 1 and step == 200:
             os.kill(os.getpid(), signal.SIGKILL)
-        gradient, loss = model.gradient(x, np.sin(x))
+        batch = next(batches)
+        gradient, _ = model.gradient(x[batch], y[batch])
         try:
             group.allreduce(gradient, out=gradient, op="mean")
         except RankLostError as error:
@@ -67,6 +80,7 @@ def train(group):
         model.weights -= 0.3 * gradient
         step += 1
     # endregion
+    _, loss = model.gradient(x, y)
     group.close()
     print(f"rank {rank} ended in a group of {group.size} with a loss of {loss:.4f}", flush=True)
     return group.size, loss, model.weights.tobytes()
