@@ -3,9 +3,12 @@
 //
 // Every rank sorts its own numbers and gives a few of them as samples. From all samples, splitters
 // are chosen that cut the numbers into one range for each rank. An all-to-all with different counts
-// brings every number to its rank.
+// brings every number to its rank. The program starts its ranks itself, or leaves that to
+//
+//     muster run -n 4 -- build/release/bin/sample_sort
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -51,11 +54,7 @@ Numbers sample_sort(Group& group, Numbers own) {
 }
 // endregion
 
-int run(const std::string& name) {
-  GroupOptions options;
-  options.name = name;
-  options.size = kRanks;
-  Group group = Group::join(options).value();
+int sort_numbers(Group group) {
   std::mt19937_64 random(static_cast<unsigned>(group.rank()));
   Numbers numbers(kNumbers);
   for (std::int64_t& number : numbers) number = static_cast<std::int64_t>(random() % 1'000'000);
@@ -69,13 +68,30 @@ int run(const std::string& name) {
   for (const std::int64_t number : sorted) totals[0] -= number;
   check(group.allreduce(totals));
   Numbers ends{sorted.front(), sorted.back()};
-  Numbers borders(2 * kRanks);
+  const auto ranks = static_cast<std::size_t>(group.size());
+  Numbers borders(2 * ranks);
   check(group.allgather(ends, borders));
   fmt::print("rank {} has {} numbers from {} to {}\n", group.rank(), sorted.size(), ends[0],
              ends[1]);
-  const bool right = totals[0] == 0 && totals[1] == static_cast<std::int64_t>(kRanks * kNumbers) &&
+  const bool right = totals[0] == 0 && totals[1] == static_cast<std::int64_t>(ranks * kNumbers) &&
                      std::is_sorted(borders.begin(), borders.end());
   return right ? 0 : 1;
 }
 
-int main(int argc, char** argv) { return example::run_roles(argc, argv, {{"rank", run, kRanks}}); }
+int join_and_sort(const std::string& name) {
+  GroupOptions options;
+  options.name = name;
+  options.size = kRanks;
+  return sort_numbers(Group::join(options).value());
+}
+
+int sort_as_launched(const std::string& /*group*/) {
+  return sort_numbers(Group::from_environment().value());
+}
+
+int main(int argc, char** argv) {
+  if (std::getenv("MUSTER_RANK") != nullptr)
+    return example::play({.name = "rank", .run = sort_as_launched}, "");
+  return example::run_roles(argc, argv,
+                            {{.name = "rank", .run = join_and_sort, .processes = kRanks}});
+}

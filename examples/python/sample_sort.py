@@ -1,7 +1,10 @@
 """Parallel sample sort: numbers spread over the ranks end up sorted, rank 0 with the smallest.
 
 Every rank gives a few of its numbers as samples; from all samples, splitters are chosen that cut
-the numbers into one range for each rank; an all-to-all brings every number to its rank.
+the numbers into one range for each rank; an all-to-all brings every number to its rank. It starts
+its ranks itself, or leaves that to
+
+    muster run -n 4 -- python sample_sort.py
 """
 
 import multiprocessing
@@ -30,26 +33,37 @@ def sample_sort(group, own):
 # endregion
 
 
-def run(name, rank, results):
+def sort_numbers(group):
+    own = np.random.default_rng(group.rank).integers(0, 1_000_000, NUMBERS)
+    mine = sample_sort(group, own)
+    print(f"rank {group.rank} has {len(mine)} numbers from {mine[0]} to {mine[-1]}", flush=True)
+    # Nothing is lost, and no rank has a number that is larger than one of the next.
+    before, after = group.allreduce(np.array([[own.sum(), NUMBERS], [mine.sum(), len(mine)]]))
+    assert (before == after).all()
+    borders = group.allgather(mine[[0, -1]]).ravel()
+    assert (borders == np.sort(borders)).all()
+
+
+def join_and_sort(name, rank):
     with Group.join(name, RANKS, rank=rank) as group:
-        own = np.random.default_rng(rank).integers(0, 1_000_000, NUMBERS)
-        total = group.allreduce(np.array([own.sum()]))
-        mine = sample_sort(group, own)
-        assert group.allreduce(np.array([mine.sum()])) == total
-        results.put((rank, len(mine), int(mine[0]), int(mine[-1])))
+        sort_numbers(group)
+
+
+def start_ranks():
+    name = f"sample-sort-{os.getpid()}"  # two runs at a time do not meet
+    processes = [
+        multiprocessing.Process(target=join_and_sort, args=(name, rank)) for rank in range(RANKS)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(50)
+    assert all(process.exitcode == 0 for process in processes)
 
 
 if __name__ == "__main__":
-    name = f"sample-sort-{os.getpid()}"  # two runs at a time do not meet
-    results = multiprocessing.Queue()
-    processes = [multiprocessing.Process(target=run, args=(name, r, results)) for r in range(RANKS)]
-    for process in processes:
-        process.start()
-    ended = sorted(results.get(timeout=50) for _ in range(RANKS))
-    for process in processes:
-        process.join(10)
-    for rank, count, first, last in ended:
-        print(f"rank {rank} has {count} numbers from {first} to {last}")
-    assert sum(count for _, count, _, _ in ended) == RANKS * NUMBERS
-    borders = [edge for *_, first, last in ended for edge in (first, last)]
-    assert borders == sorted(borders)
+    if "MUSTER_RANK" in os.environ:
+        with Group.from_environment() as group:
+            sort_numbers(group)
+    else:
+        start_ranks()

@@ -134,6 +134,23 @@ def test_training_goes_on_without_a_rank_that_is_killed(start, program, last_wor
     assert sorted(re.findall(last_words, output)) == [(rank, "2") for rank in ranks], output
 
 
+@pytest.mark.parametrize(
+    "program",
+    [[BIN / "sample_sort"], [sys.executable, ROOT / "examples" / "python" / "sample_sort.py"]],
+    ids=["cpp", "python"],
+)
+def test_numbers_are_sorted_over_the_ranks(start, program):
+    run = start(*program)
+    output = run.stdout.read()
+    assert run.wait(PATIENCE) == 0, output
+    words = r"\[\d\] rank (\d) has (\d+) numbers from (\d+) to (\d+)\n"
+    parts = sorted([int(word) for word in line] for line in re.findall(words, output))
+    assert [rank for rank, *_ in parts] == list(range(RANKS)), output
+    assert sum(count for _, count, *_ in parts) == RANKS * 100_000
+    borders = [edge for *_, first, last in parts for edge in (first, last)]
+    assert borders == sorted(borders)
+
+
 WAIT_FOR_EACH_OTHER = """
 import atexit, time
 import numpy as np
