@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <iostream>
+#include <signal.h>
 #include <string_view>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -22,5 +23,7 @@ std::size_t terminal_rows() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Whoever started us may have had it ignored: then nobody is told how our children ended.
+  ::signal(SIGCHLD, SIG_DFL);
   return muster::cli::run(argc, argv, {std::cout, std::cerr, wants_colour(), terminal_rows});
 }

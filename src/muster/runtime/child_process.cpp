@@ -91,8 +91,8 @@ void await_environment(pid_t pid) {
   const std::string file = "/proc/" + std::to_string(pid) + "/environ";
   for (int waited = 0; waited < kMostMilliseconds && file_text(file).empty(); ++waited) {
     siginfo_t ended{};
-    ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT);
-    if (ended.si_pid == pid) return;
+    const int error = ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (error != 0 || ended.si_pid == pid) return;
     ::poll(nullptr, 0, 1);
   }
 }
@@ -133,10 +133,12 @@ void ChildProcess::signal(int number) const {
 }
 
 std::optional<ExitStatus> ChildProcess::try_wait() {
+  if (status_) return status_;
   int status = 0;
-  if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) {
-    status_ = ExitStatus::from_wait(status);
-  }
+  const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+  if (ended == pid_) status_ = ExitStatus::from_wait(status);
+  // Not our child any more: nobody will ever say how it ended.
+  if (ended < 0 && errno == ECHILD) status_ = ExitStatus{.code = kUnknownCode};
   return status_;
 }
 

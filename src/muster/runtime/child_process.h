@@ -40,8 +40,10 @@ class ChildProcess {
 
   /// Does nothing when it has ended.
   void signal(int number) const;
-  /// How it ended, if it has.
+  /// How it ended, if it has. Where that was told to somebody else, or to nobody because this
+  /// process ignores SIGCHLD, it is `kUnknownCode`.
   [[nodiscard]] std::optional<ExitStatus> try_wait();
+  static constexpr int kUnknownCode = 255;
 
  private:
   ChildProcess(pid_t pid, FileDescriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}

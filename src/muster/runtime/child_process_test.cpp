@@ -75,6 +75,14 @@ TEST(ChildProcess, TellsTheSignalThatEndedIt) {
   EXPECT_EQ(status.description(), "signal 9 (SIGKILL)");
 }
 
+TEST(ChildProcess, EndsAlsoWhereNobodyIsToldHow) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  auto child = ChildProcess::spawn({.program = "/bin/true"});
+  ASSERT_TRUE(child) << child.error().message();
+  EXPECT_EQ(end_of(*child), ExitStatus{.code = ChildProcess::kUnknownCode});
+  ::signal(SIGCHLD, before);
+}
+
 TEST(ChildProcess, SaysWhyAProgramCannotBeStarted) {
   const auto child = ChildProcess::spawn({.program = "/nowhere/program"});
   ASSERT_FALSE(child);

@@ -199,6 +199,15 @@ TEST_F(RankRunProcess, LeavesSignalsAloneThatWhoStartedItIgnores) {
   }
 }
 
+TEST_F(RankRunProcess, TellsHowRanksEndedWhereTheKernelDoesNot) {
+  const auto run = start("trap 'exit 9' USR1; ", SIGCHLD);
+  const auto pids = ranks();
+  EXPECT_TRUE(ignores(run->pid(), SIGCHLD));
+  run->signal(SIGUSR1);
+  EXPECT_EQ(run->wait(), 9);
+  EXPECT_TRUE(std::ranges::all_of(pids, goes_away));
+}
+
 TEST_F(RankRunProcess, LeavesStoppedRanksTheTimeToEndProperlyWhenItIsKilled) {
   const auto done = folder_.path() / "done";
   const auto run = start("trap 'echo $$ > " + done.string() + "$MUSTER_RANK; exit' TERM; ");
