@@ -296,10 +296,10 @@ class FaceOn : public OnPlanes {};
 TEST_P(FaceOn, EveryCallWaitsOrIsStartedInPlaceAndOutOfPlaceWithEveryType) {
   as_threads(3, [&](int rank) {
     Group group = join_or_throw(options(3, rank));
-    call_everything_with<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
-                         std::uint32_t, std::int64_t, std::uint64_t, collective::BFloat16,
-                         collective::Float16, float, double, std::complex<float>,
-                         std::complex<double>>(group);
+    call_everything_with<char, long long, unsigned long long, std::int8_t, std::uint8_t,
+                         std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t,
+                         std::uint64_t, collective::BFloat16, collective::Float16, float, double,
+                         std::complex<float>, std::complex<double>>(group);
     require(group.barrier());
   });
 }

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "muster/base/float16.h"
 
@@ -65,15 +68,7 @@ struct ElementOf;  // a type that collectives do not know
   struct ElementOf<type> {                              \
     static constexpr Element kElement = Element::value; \
   }
-MUSTER_ELEMENT(std::int8_t, i8);
-MUSTER_ELEMENT(std::uint8_t, u8);
 MUSTER_ELEMENT(std::byte, u8);
-MUSTER_ELEMENT(std::int16_t, i16);
-MUSTER_ELEMENT(std::uint16_t, u16);
-MUSTER_ELEMENT(std::int32_t, i32);
-MUSTER_ELEMENT(std::uint32_t, u32);
-MUSTER_ELEMENT(std::int64_t, i64);
-MUSTER_ELEMENT(std::uint64_t, u64);
 MUSTER_ELEMENT(BFloat16, bf16);
 MUSTER_ELEMENT(Float16, f16);
 MUSTER_ELEMENT(float, f32);
@@ -81,6 +76,15 @@ MUSTER_ELEMENT(double, f64);
 MUSTER_ELEMENT(std::complex<float>, c64);
 MUSTER_ELEMENT(std::complex<double>, c128);
 #undef MUSTER_ELEMENT
+
+// By size and sign: `long` and `long long` are different types, and so are the three of `char`. Not
+// bool: a sum of them is none.
+template <std::integral T>
+  requires(!std::same_as<T, bool>)
+struct ElementOf<T> {
+  static constexpr auto kSize = static_cast<std::uint8_t>(std::bit_width(sizeof(T)) - 1);
+  static constexpr auto kElement = static_cast<Element>(2 * kSize + (std::is_signed_v<T> ? 0 : 1));
+};
 }  // namespace detail
 
 template <class T>
