@@ -142,7 +142,7 @@ class RankRunProcess : public testing::Test {
                                "/$MUSTER_RANK; while :; do wait; done";
     return std::make_unique<test::Child>([script, ignored] {
       // Whoever started the test may ignore some of them.
-      for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTSTP})
+      for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCHLD})
         ::signal(number, number == ignored ? SIG_IGN : SIG_DFL);
       ::_exit(run_shell(2, script).result.exit_code);
     });
