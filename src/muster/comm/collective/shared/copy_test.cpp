@@ -55,10 +55,27 @@ TEST(Copy, InAndOutChooseByWhatTheCallCopiesInAll) {
         expect_copies(bytes, [&](auto* into, const auto* from, std::size_t size) {
           copy_in(into, from, size, whole, past_cache);
         });
+        expect_copies(bytes, [&](auto* into, const auto* from, std::size_t size) {
+          copy_out(into, from, size, whole);
+        });
       }
-      expect_copies(bytes, [&](auto* into, const auto* from, std::size_t size) {
-        copy_out(into, from, size, whole);
-      });
+    }
+  }
+}
+
+TEST(Copy, InAndOutAtOnceIsTheSameAsOneAfterTheOther) {
+  for (const std::size_t whole : {std::size_t{1}, kStreamFrom}) {
+    for (const std::size_t bytes : {0, 1, 63, 64, 65, 5000, 8192}) {
+      for (const bool past_cache : {false, true}) {
+        // Where others read is always the beginning of a line.
+        expect_copies(bytes, [&](auto* own, const auto* from, std::size_t size) {
+          std::vector<std::byte> room(size + 64);
+          std::byte* const shared =
+              room.data() + (-reinterpret_cast<std::uintptr_t>(room.data()) & 63);
+          copy_in_and_out(shared, own, from, size, whole, past_cache);
+          ASSERT_TRUE(std::equal(from, from + size, shared)) << size;
+        });
+      }
     }
   }
 }

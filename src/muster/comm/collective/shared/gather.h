@@ -107,10 +107,17 @@ struct Gather {
     if (bytes == 0) return;
     const std::size_t offset = step * kStepBytes;
     const std::byte* const from = input + offset;
-    if (direct == 0) copy_in(task.channel.staging(at), from, bytes, blocks.total(), loan.streams());
-    // For itself, too, while it is in the cache.
-    if (takes && steps > 1)
-      copy_out(task.call.output + blocks.start(task.rank) + offset, from, bytes, blocks.total());
+    // For itself, too, while it is at hand.
+    const bool keeps = takes && steps > 1;
+    std::byte* const own_place = task.call.output + blocks.start(task.rank) + offset;
+    if (direct != 0) {
+      if (keeps) copy_out(own_place, from, bytes, blocks.total());
+    } else if (keeps) {
+      copy_in_and_out(task.channel.staging(at), own_place, from, bytes, blocks.total(),
+                      loan.streams());
+    } else {
+      copy_in(task.channel.staging(at), from, bytes, blocks.total(), loan.streams());
+    }
   }
   /// The own block, unless it is copied along with what others get.
   void begin() const {
