@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,8 +117,10 @@ Result<ChildProcess> ChildProcess::spawn(const SpawnOptions& options) {
       ::posix_spawn(&pid, options.program.c_str(), actions.get(), attributes.get(),
                     arguments.data(), options.environment ? environment.data() : ::environ);
   if (error != 0) return fail(system_error(error, "start '" + options.program + "'"));
-  // The pid cannot be used again before we have waited for it.
+  // The pid cannot be used again before we have waited for it, unless nobody has to wait: then the
+  // process may be gone already, and the pid that of a stranger.
   auto pidfd = watch_process(pid);
+  if (!pidfd && errno == ESRCH) return ChildProcess::ended(pid);
   if (!pidfd) {
     const int reason = errno;
     ::kill(pid, SIGKILL);
@@ -128,17 +131,29 @@ Result<ChildProcess> ChildProcess::spawn(const SpawnOptions& options) {
   return ChildProcess(pid, std::move(*pidfd));
 }
 
+Result<ChildProcess> ChildProcess::ended(pid_t pid) {
+  FileDescriptor readable(::eventfd(1, EFD_CLOEXEC));
+  if (!readable) return fail(system_error(errno, "eventfd"));
+  ChildProcess child(pid, std::move(readable));
+  child.status_ = ExitStatus{.code = kUnknownCode};
+  return child;
+}
+
 void ChildProcess::signal(int number) const {
   if (!status_) signal_process(pidfd_, number);
 }
 
 std::optional<ExitStatus> ChildProcess::try_wait() {
   if (status_) return status_;
-  int status = 0;
-  const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
-  if (ended == pid_) status_ = ExitStatus::from_wait(status);
+  siginfo_t end{};
+  // Not by the pid, which may be another child's by now, if somebody else has waited for this one.
+  const int error = ::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &end, WEXITED | WNOHANG);
+  if (error == 0 && end.si_pid == pid_) {
+    status_ = end.si_code == CLD_EXITED ? ExitStatus{.code = end.si_status}
+                                        : ExitStatus{.signal = end.si_status};
+  }
   // Not our child any more: nobody will ever say how it ended.
-  if (ended < 0 && errno == ECHILD) status_ = ExitStatus{.code = kUnknownCode};
+  if (error != 0 && errno == ECHILD) status_ = ExitStatus{.code = kUnknownCode};
   return status_;
 }
 

@@ -46,6 +46,9 @@ class ChildProcess {
   static constexpr int kUnknownCode = 255;
 
  private:
+  // One that was gone before it could be watched.
+  static Result<ChildProcess> ended(pid_t pid);
+
   ChildProcess(pid_t pid, FileDescriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
 
   pid_t pid_ = -1;
