@@ -25,5 +25,11 @@ std::size_t terminal_rows() {
 int main(int argc, char** argv) {
   // Whoever started us may have had it ignored: then nobody is told how our children ended.
   ::signal(SIGCHLD, SIG_DFL);
-  return muster::cli::run(argc, argv, {std::cout, std::cerr, wants_colour(), terminal_rows});
+  return muster::cli::run(argc, argv,
+                          {.out = std::cout,
+                           .err = std::cerr,
+                           .colour = wants_colour(),
+                           .rows = terminal_rows,
+                           .out_fd = STDOUT_FILENO,
+                           .err_fd = STDERR_FILENO});
 }

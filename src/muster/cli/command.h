@@ -17,6 +17,8 @@ struct Io {
   std::ostream& err;
   bool colour = false;              ///< somebody looks at `out` on a terminal
   std::size_t (*rows)() = nullptr;  ///< how many lines that terminal has now; 0 if it does not say
+  int out_fd = -1;                  ///< what `out` writes to, for who must not wait for its reader
+  int err_fd = -1;                  ///< the same of `err`
 };
 
 /// What a command does once its options are parsed; returns the exit status. May throw UsageError.

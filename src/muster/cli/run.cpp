@@ -1,9 +1,12 @@
 #include "muster/cli/run.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <memory>
 #include <ostream>
+#include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -42,7 +45,11 @@ std::string prefix(unsigned rank, unsigned ranks, bool colour) {
 // Writes what the ranks print: whole lines behind the number of the rank, or bytes as they come.
 class Printer {
  public:
-  Printer(const Options& options, const Io& io) : options_(options), io_(io) {}
+  Printer(const Options& options, const Io& io) : options_(options), io_(io) {
+    if (io.out_fd < 0) return;
+    queues_.emplace_back(io.out_fd);
+    queues_.emplace_back(io.err_fd);
+  }
 
   void take(unsigned rank, RankStream stream, std::string_view piece) {
     if (options_.no_prefix) return write(stream, piece);
@@ -51,21 +58,45 @@ class Printer {
     write(stream, piece.empty() ? place->second.finish() : place->second.take(piece));
   }
 
-  [[nodiscard]] bool lost_some() const { return lost_some_; }
+  [[nodiscard]] std::span<OutputQueue> queues() { return queues_; }
+
+  /// The run is over: says why, if there is something to say, and somebody reads. Returns whether
+  /// all that the ranks printed has arrived.
+  [[nodiscard]] bool finish(const std::string& failure) {
+    for (const OutputQueue& queue : queues_) note_loss(queue.error_number());
+    for (OutputQueue& queue : queues_) queue.write();
+    const auto waits = [](const OutputQueue& queue) { return !queue.empty(); };
+    const bool is_read = queues_.empty() || !waits(queues_[kErr]);
+    if (is_read && !failure.empty()) report(io_, failure);
+    return loss_ == 0 && std::ranges::none_of(queues_, waits);
+  }
 
  private:
+  static constexpr std::size_t kErr = 1;
+
   void write(RankStream stream, std::string_view text) {
+    if (!queues_.empty()) {
+      OutputQueue& queue = queues_[stream == RankStream::out ? 0 : kErr];
+      queue.add(text);
+      return note_loss(queue.error_number());
+    }
     std::ostream& to = stream == RankStream::out ? io_.out : io_.err;
     errno = 0;
-    if (to.write(text.data(), static_cast<std::streamsize>(text.size())).flush() || lost_some_)
-      return;
-    lost_some_ = true;
-    report(io_, system_error(errno, "cannot write what the ranks print"));
+    if (!to.write(text.data(), static_cast<std::streamsize>(text.size())).flush()) note_loss(errno);
+  }
+  // Said once, and at once: the run may take hours.
+  void note_loss(int error_number) {
+    if (error_number == 0 || loss_ != 0) return;
+    loss_ = error_number;
+    std::ostringstream text;
+    report({.out = text, .err = text}, system_error(loss_, "cannot write what the ranks print"));
+    write(RankStream::err, text.str());
   }
 
   const Options& options_;
   Io io_;
-  bool lost_some_ = false;  // what was written did not arrive
+  std::vector<OutputQueue> queues_;  // of both descriptors, where there are any
+  int loss_ = 0;                     // why something did not arrive, as errno has it
   std::map<std::pair<unsigned, RankStream>, LinePrefixer> prefixers_;
 };
 
@@ -85,15 +116,18 @@ int run(Options& options, const Io& io) {
   check(options);
   Printer printer(options, io);
   const auto result = cluster::run_ranks(
-      options.run, [&](unsigned rank, RankStream stream, std::string_view piece) {
+      options.run,
+      [&](unsigned rank, RankStream stream, std::string_view piece) {
         printer.take(rank, stream, piece);
-      });
+      },
+      printer.queues());
   if (!result) return report(io, result.error());
-  if (result->failed_rank) {
-    report(io, fmt::format("rank {} of {}: {}", *result->failed_rank, options.run.ranks,
-                           result->record.description()));
-  }
-  return result->exit_code == 0 && printer.lost_some() ? kFailed : result->exit_code;
+  const std::string failure = result->failed_rank
+                                  ? fmt::format("rank {} of {}: {}", *result->failed_rank,
+                                                options.run.ranks, result->record.description())
+                                  : "";
+  const bool arrived = printer.finish(failure);
+  return result->exit_code == 0 && !arrived ? kFailed : result->exit_code;
 }
 
 }  // namespace
@@ -118,7 +152,8 @@ Action set_up_run(CLI::App& parser, Io io) {
       ->type_name("ADDRESS");
   parser
       .add_option("--grace", options->grace,
-                  "From SIGTERM to SIGKILL. INT, TERM, HUP and QUIT end all ranks; USR1, USR2, "
+                  "From SIGTERM to SIGKILL, and from INT, HUP or QUIT to SIGTERM. INT, TERM, HUP "
+                  "and QUIT end all ranks; USR1, USR2, "
                   "ALRM, WINCH, TSTP and CONT go to them as well")
       ->type_name("TIME")
       ->capture_default_str();

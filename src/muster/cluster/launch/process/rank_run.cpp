@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,10 @@
 namespace muster::cluster {
 namespace {
 
+// What a rank printed before it ended is in its pipe, and that holds less than so many pieces of
+// 64 KiB; a process that it left behind may go on printing.
+constexpr int kMostPieces = 1024;
+
 // A rank costs four descriptors.
 void allow_many_descriptors() {
   rlimit limit{};
@@ -32,9 +37,11 @@ void allow_many_descriptors() {
 
 class Run {
  public:
-  Run(const RankRunOptions& options, const RankOutput& output, SignalReader signals)
+  Run(const RankRunOptions& options, const RankOutput& output, std::span<OutputQueue> queues,
+      SignalReader signals)
       : options_(options),
         output_(output),
+        queues_(queues),
         signals_(std::move(signals)),
         group_(fmt::format("run-{:016x}", secure_random_u64())) {}
 
@@ -63,8 +70,7 @@ class Run {
   // Nothing is left when it returns. After a start that failed, too.
   RankRunResult live() {
     while (running_ > 0) {
-      wait();
-      while (const auto number = signals_.take()) pass_on(*number);
+      step();
       if (deadline_ && SteadyClock().now() >= *deadline_) end();
       for (unsigned rank = 0; rank < ranks_.size(); ++rank) look(rank);
     }
@@ -72,6 +78,7 @@ class Run {
       close(rank, RankStream::out, ranks_[rank].process.output());
       close(rank, RankStream::err, ranks_[rank].process.errors());
     }
+    finish_writing();
     return result_;
   }
 
@@ -99,16 +106,44 @@ class Run {
     return merged_environment(merged_environment(own, options_.environment), place);
   }
 
+  // Whoever reads may take their time, unless this process was told to leave.
+  void finish_writing() {
+    deadline_.reset();
+    if (std::exchange(leaves_, false)) deadline_ = SteadyClock().now() + options_.grace;
+    while (is_writing() && !leaves_ && (!deadline_ || SteadyClock().now() < *deadline_)) step();
+  }
+
+  void step() {
+    wait();
+    while (const auto number = signals_.take()) pass_on(*number);
+    for (OutputQueue& queue : queues_) queue.write();
+  }
+
+  // Until something can be read or written, or a rank ends.
   void wait() {
     slots_.clear();
-    slots_.push_back({.fd = signals_.fd(), .events = POLLIN, .revents = 0});
+    watch(signals_.fd(), POLLIN);
     for (Rank& rank : ranks_) {
-      const int ended = rank.ended ? -1 : rank.process.ended_fd();
-      for (const int fd : {ended, rank.process.output().get(), rank.process.errors().get()}) {
-        if (fd >= 0) slots_.push_back({.fd = fd, .events = POLLIN, .revents = 0});
-      }
+      if (!rank.ended) watch(rank.process.ended_fd(), POLLIN);
+      if (is_full()) continue;
+      watch(rank.process.output().get(), POLLIN);
+      watch(rank.process.errors().get(), POLLIN);
+    }
+    for (const OutputQueue& queue : queues_) {
+      if (!queue.empty()) watch(queue.fd(), POLLOUT);
     }
     (void)poll_until(slots_, deadline_.value_or(SteadyClock().now() + std::chrono::hours(1)));
+  }
+
+  void watch(int fd, short events) {
+    if (fd >= 0) slots_.push_back({.fd = fd, .events = events, .revents = 0});
+  }
+
+  [[nodiscard]] bool is_full() const {
+    return std::ranges::any_of(queues_, [](const OutputQueue& queue) { return queue.full(); });
+  }
+  [[nodiscard]] bool is_writing() const {
+    return std::ranges::any_of(queues_, [](const OutputQueue& queue) { return !queue.empty(); });
   }
 
   static bool is_pending(int number) {
@@ -119,6 +154,8 @@ class Run {
   }
 
   void pass_on(int number) {
+    leaves_ =
+        leaves_ || number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
     if (number == SIGTERM || (number == SIGINT && interrupted_)) return end();
     for (const Rank& rank : ranks_) {
       if (!rank.ended) rank.process.signal(number);
@@ -135,10 +172,15 @@ class Run {
 
   void look(unsigned number) {
     Rank& rank = ranks_[number];
-    drain(number, RankStream::out, rank.process.output());
-    drain(number, RankStream::err, rank.process.errors());
-    if (rank.ended) return;
-    const auto record = rank.process.try_end();
+    // Before the last look at what it printed: it may print as long as it runs.
+    const auto record = rank.ended ? std::nullopt : rank.process.try_end();
+    const bool ends = record.has_value();
+    for (int pieces = 0; pieces < (ends ? kMostPieces : 1); ++pieces) {
+      if (!ends && is_full()) break;
+      const bool more_out = take_piece(number, RankStream::out, rank.process.output());
+      const bool more_err = take_piece(number, RankStream::err, rank.process.errors());
+      if (!more_out && !more_err) break;
+    }
     if (!record) return;
     rank.ended = true;
     --running_;
@@ -148,16 +190,18 @@ class Run {
     if (!told_to_end_ && !options_.keep_going) end();
   }
 
-  void drain(unsigned number, RankStream stream, FileDescriptor& from) {
+  // Whether there was something to read.
+  bool take_piece(unsigned number, RankStream stream, FileDescriptor& from) {
+    if (!from) return false;
     std::array<char, 65536> piece;
-    while (from) {
-      const ssize_t count = ::read(from.get(), piece.data(), piece.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return;
-      if (count == 0) return close(number, stream, from);
-      output_(number, stream, {piece.data(), static_cast<std::size_t>(count)});
-      if (static_cast<std::size_t>(count) < piece.size()) return;
+    const ssize_t count = ::read(from.get(), piece.data(), piece.size());
+    if (count < 0) return errno == EINTR;
+    if (count == 0) {
+      close(number, stream, from);
+      return false;
     }
+    output_(number, stream, {piece.data(), static_cast<std::size_t>(count)});
+    return true;
   }
 
   void close(unsigned number, RankStream stream, FileDescriptor& from) {
@@ -168,6 +212,7 @@ class Run {
 
   const RankRunOptions& options_;
   const RankOutput& output_;
+  const std::span<OutputQueue> queues_;
   SignalReader signals_;
   const std::string group_;
   FileDescriptor watch_;  // its end ends all ranks
@@ -177,17 +222,19 @@ class Run {
   Deadline deadline_;
   bool interrupted_ = false;
   bool told_to_end_ = false;
+  bool leaves_ = false;  // by a signal to this process
   RankRunResult result_;
 };
 
 }  // namespace
 
-Result<RankRunResult> run_ranks(const RankRunOptions& options, const RankOutput& output) {
+Result<RankRunResult> run_ranks(const RankRunOptions& options, const RankOutput& output,
+                                std::span<OutputQueue> queues) {
   allow_many_descriptors();
   auto signals = SignalReader::open(not_ignored(
       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGCONT}));
   if (!signals) return fail(signals.error());
-  Run run(options, output, std::move(*signals));
+  Run run(options, output, queues, std::move(*signals));
   const auto started = run.start();
   if (!started) run.end();
   const RankRunResult result = run.live();

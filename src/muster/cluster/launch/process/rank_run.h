@@ -3,12 +3,14 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "muster/base/result.h"
 #include "muster/cluster/launch/process/exit_record.h"
+#include "muster/runtime/output_queue.h"
 
 namespace muster::cluster {
 
@@ -23,7 +25,8 @@ struct RankRunOptions {
 
 enum class RankStream { out, err };
 
-/// What a rank printed, as it comes; an empty piece is the end of the stream.
+/// What a rank printed, as it comes; an empty piece is the end of the stream. Signals are not heard
+/// while it runs: what may take long belongs into an `OutputQueue`.
 using RankOutput = std::function<void(unsigned rank, RankStream stream, std::string_view piece)>;
 
 struct RankRunResult {
@@ -39,7 +42,11 @@ struct RankRunResult {
 /// Ranks that were told to end have `grace` for it; a second SIGINT ends them for good. SIGTSTP
 /// stops this process as well. Nothing outlives it, however it ends. The failure of the first start
 /// is an error. To be called from the main thread.
+///
+/// Writes what `output` puts into `queues`, too: the ranks wait while one of them is full. It
+/// returns once they are empty, or, after a signal that ends programs, `grace` after the last rank.
 [[nodiscard]] Result<RankRunResult> run_ranks(const RankRunOptions& options,
-                                              const RankOutput& output);
+                                              const RankOutput& output,
+                                              std::span<OutputQueue> queues = {});
 
 }  // namespace muster::cluster

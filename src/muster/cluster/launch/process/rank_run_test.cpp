@@ -1,7 +1,9 @@
 #include "muster/cluster/launch/process/rank_run.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -31,12 +33,14 @@ struct Outcome {
   std::map<unsigned, std::string> err;
 };
 
-Outcome run_shell(unsigned ranks, const std::string& script) {
+Outcome run_shell(unsigned ranks, const std::string& script,
+                  milliseconds a_piece_takes = milliseconds(0)) {
   Outcome outcome;
   const auto result =
       run_ranks({.ranks = ranks, .command = {"/bin/sh", "-c", script}, .grace = seconds(2)},
                 [&](unsigned rank, RankStream stream, std::string_view piece) {
                   (stream == RankStream::out ? outcome.out : outcome.err)[rank] += piece;
+                  std::this_thread::sleep_for(a_piece_takes);
                 });
   EXPECT_TRUE(result) << result.error().message();
   if (result) outcome.result = *result;
@@ -130,6 +134,57 @@ TEST(RankRun, LosesNoOutput) {
   const Outcome outcome = run_shell(2, "yes x | head -c 1000000");
   EXPECT_EQ(outcome.out.at(0).size(), 1'000'000u);
   EXPECT_EQ(outcome.out.at(1).size(), 1'000'000u);
+}
+
+// What a rank prints while another piece is written, and then ends.
+TEST(RankRun, LosesNoOutputWhenItIsWrittenSlowly) {
+  const Outcome outcome = run_shell(
+      2, "for i in $(seq 300); do echo $i; done; echo last >&2; echo last", milliseconds(20));
+  for (const unsigned rank : {0u, 1u}) {
+    EXPECT_TRUE(outcome.out.at(rank).ends_with("300\nlast\n")) << outcome.out.at(rank);
+    EXPECT_EQ(outcome.err.at(rank), "last\n");
+  }
+}
+
+// A run in a process of its own, whose output nobody reads.
+class UnreadRun : public testing::Test {
+ protected:
+  UnreadRun() {
+    EXPECT_EQ(::pipe2(ends_.data(), O_CLOEXEC), 0);
+    run_ = std::make_unique<test::Child>([this] {
+      for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
+      std::vector<OutputQueue> queues;
+      queues.emplace_back(ends_[1]);
+      ::close(ends_[0]);
+      const auto result = run_ranks(
+          {.ranks = 2,
+           .command = {"/bin/sh", "-c", "[ $MUSTER_RANK = 0 ] && exit; echo $$ >&2; exec yes"},
+           .grace = milliseconds(200)},
+          [&](unsigned, RankStream stream, std::string_view piece) {
+            if (stream == RankStream::out) return queues.front().add(piece);
+            if (piece.empty()) return;
+            std::ofstream(pid_file()) << piece;
+          },
+          queues);
+      ::_exit(result ? result->exit_code : 1);
+    });
+  }
+  ~UnreadRun() override {
+    for (const int end : ends_) ::close(end);
+  }
+  [[nodiscard]] std::filesystem::path pid_file() const { return folder_.path() / "pid"; }
+
+  test::TempDir folder_;
+  std::array<int, 2> ends_{-1, -1};
+  std::unique_ptr<test::Child> run_;
+};
+
+TEST_F(UnreadRun, DoesNotKeepSignalsFromTheRanks) {
+  const pid_t rank = await_pid(pid_file());
+  EXPECT_TRUE(becomes(run_->pid(), 'S'));
+  run_->signal(SIGTERM);
+  EXPECT_EQ(run_->wait(), 128 + SIGTERM);
+  EXPECT_TRUE(goes_away(rank));
 }
 
 class RankRunProcess : public testing::Test {

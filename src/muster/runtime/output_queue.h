@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+/// Text for a descriptor whose reader may be slow, such as a pager, or gone to sleep: whoever
+/// writes here never waits, and keeps what does not go yet. The descriptor stays as it is, because
+/// other processes may have it, too. Not thread-safe.
+class OutputQueue {
+ public:
+  /// Who produces text should wait while so much is there.
+  static constexpr std::size_t kFull = std::size_t{1} << 20;
+
+  explicit OutputQueue(int fd);
+
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] bool empty() const { return text_.empty(); }
+  [[nodiscard]] bool full() const { return text_.size() - written_ >= kFull; }
+  /// What ended the writing, as errno has it; 0 if nothing did. From then on text is forgotten.
+  [[nodiscard]] int error_number() const { return error_number_; }
+
+  /// Takes it whole, however full it is.
+  void add(std::string_view text);
+  /// Writes what goes without waiting.
+  void write();
+
+ private:
+  // Nothing when it would have to wait.
+  std::optional<std::size_t> write_some();
+
+  int fd_;
+  bool never_waits_;
+  std::string text_;
+  std::size_t written_ = 0;  // of the text
+  int error_number_ = 0;
+};
+
+}  // namespace muster
