@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <latch>
 #include <optional>
 #include <string>
 #include <thread>
@@ -217,7 +218,49 @@ TEST_P(ClosingOn, EndsTheCallsOfOtherThreads) {
   });
 }
 
+/// In memory only: by messages, who lets go waits until the function is over.
+using ClosingInMemory = ClosingOn;
+
+// Who lets go of them may do so because the group is closed: the others are to hear that it left.
+TEST_P(ClosingInMemory, GivesUpNothingForTheOthersWhenHandlesAreLetGoMeanwhile) {
+  as_processes(2, [&](int rank) {
+    Group group = join(rank);
+    std::latch is_called(1);
+    std::latch may_return(1);
+    const auto function = [&](std::byte*, const std::byte*, std::size_t) {
+      is_called.count_down();
+      may_return.wait();
+    };
+    const auto reduce = [&] {
+      std::vector<int> item(1, 1);
+      std::vector<int> sum(1);
+      static_cast<void>(
+          group.reduce(item, sum, collective::Reduction::of(function), 1, {.timeout = kSoon}));
+    };
+    if (rank == 0) {
+      may_return.count_down();
+      reduce();
+      const auto result = group.barrier({.tag = 1, .timeout = kSoon});
+      return demand(!result && result.error().is(Errc::rank_lost),
+                    result ? "went well" : result.error().message());
+    }
+    std::thread reduces(reduce);
+    is_called.wait();
+    std::thread closes([&] { group.close(); });
+    std::vector<Handle> handles;
+    while (auto started = group.ibarrier({.tag = 2})) {
+      handles.push_back(*std::move(started));
+      std::this_thread::yield();
+    }
+    handles.clear();
+    may_return.count_down();
+    reduces.join();
+    closes.join();
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Planes, ClosingOn, kEveryPlane, testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Planes, ClosingInMemory, kInMemory, testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace muster::comm

@@ -479,7 +479,11 @@ void SharedPlane::look_around(Lane& lane) {
     if (lane.queue.empty()) return;
     first = lane.queue.front();
   }
-  Operation& operation = first->operation();
+  // What was started just now may be the first.
+  if (closed_.load(std::memory_order_relaxed)) return fail_all(lane, error());
+  Operation* const made = make_operation_of(*first);
+  if (made == nullptr) return fail_all(lane, error());
+  Operation& operation = *made;
   lane.carries_first = true;
   serve_readers(operation);
   look_who_left(operation);
@@ -555,7 +559,8 @@ void SharedPlane::Pending::cancel() {
   if (over() || plane_->inherited()) return;
   const Door::Visit visit(plane_->memory_);
   if (!visit) return;
-  plane_->give_up_for_all(signature(call_));
+  // Who closes the group says that this rank leaves.
+  if (!plane_->closed_.load()) plane_->give_up_for_all(signature(call_));
   // By its own reduction function: what calls that goes on to the next wait, and no further.
   if (lane_.owner.held_here() && operation_) operation_->set_failed();
   plane_->fail_queue(lane_);

@@ -73,6 +73,8 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   /// Why the group has ended; call only when it has. The same text every time.
   [[nodiscard]] Error error();
   [[nodiscard]] std::vector<int> lost() const;
+  /// The first part of `close`.
+  void refuse_calls();
   /// Ends all calls of this rank with `Errc::closed`. Calls of others that need this rank fail from
   /// now on. May come from inside a call (of the function that it asks whether to go on, or of one
   /// that reduces): then both happen when that call ends, which is soon.
@@ -87,12 +89,10 @@ class SharedPlane : public std::enable_shared_from_this<SharedPlane> {
   struct Lane {
     Lane(Segment& segment, std::size_t number, const Options& options)
         : channel(segment, number, options.lease, options.lends,
-                  options.at_step ? &options.at_step : nullptr, options.ways),
-          index(number) {}
+                  options.at_step ? &options.at_step : nullptr, options.ways) {}
 
     Hold owner;  ///< held by whoever carries on the first call
     Channel channel;
-    std::size_t index;
     std::mutex mutex;                            ///< of the queue
     std::deque<std::shared_ptr<Pending>> queue;  ///< started and not over
     std::atomic<std::size_t> queued{0};

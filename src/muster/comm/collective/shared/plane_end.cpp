@@ -184,13 +184,15 @@ Error SharedPlane::describe(Verdict verdict) const {
   return make(Errc::internal, fmt::format("group '{}' has ended", options_.group));
 }
 
+void SharedPlane::refuse_calls() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  ended_ = true;
+}
+
 void SharedPlane::close() {
   closing_.emplace(options_.door);
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-    ended_ = true;
-  }
+  refuse_calls();
   wake_sleepers();
   for (const auto& slot : lanes_) {
     Lane* const lane = slot.load(std::memory_order_acquire);
