@@ -81,6 +81,9 @@ class Maker {
   void read_buffers() {
     using Access = ArrayView::Access;
     if (call_.operation == Operation::barrier) return;
+    const bool needs_input = call_.operation == Operation::scatter && is_root();
+    if (arguments_.input.is_none() && (arguments_.output.is_none() || needs_input))
+      throw nb::type_error((what("data") + " is missing").c_str());
     // What the root of a broadcast gives is only read, though the others write theirs.
     const bool reads_only = call_.operation == Operation::broadcast && is_root();
     if (!arguments_.output.is_none())

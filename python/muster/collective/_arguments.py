@@ -20,9 +20,13 @@ def explain(operation: str, error: TypeError, **given: Any) -> TypeError | Value
     """The error that names the argument which the library could not take; the same error if there
     is none. So right arguments cost nothing.
 
-    ``timeout`` is a number or None, all others are whole numbers.
+    ``timeout`` is a number or None, ``data`` and ``out`` are arrays, all others are whole numbers.
     """
     for name, value in given.items():
+        if name in ("data", "out"):
+            if value is None:
+                return TypeError(f"[{operation}] {name} is missing")
+            continue
         if name == "timeout":
             if value is not None and not isinstance(value, numbers.Real):
                 form = "a number of seconds or None"
@@ -49,7 +53,7 @@ def counts(operation: str, name: str, given: Iterable[int] | None, size: int) ->
         )
     for count in numbers_:
         if count not in _ITEMS:
-            raise ValueError(f"[{operation}] {name} holds {count}; a block has 0 to 2**48 items")
+            raise ValueError(f"[{operation}] {name} holds {count}; a block has from 0 to 2**48 - 1 items")
     return numbers_
 
 

@@ -506,14 +506,14 @@ class Group:
         try:
             self._native.send(data, to, tag, timeout)
         except TypeError as error:
-            raise explain("send", error, to=to, tag=tag, timeout=timeout) from None
+            raise explain("send", error, data=data, to=to, tag=tag, timeout=timeout) from None
 
     def recv(self, out: Array, source: int, *, tag: int = 0, timeout: float | None = None) -> Array:
         """What ``source`` sends with this tag."""
         try:
             self._native.recv(out, source, tag, timeout)
         except TypeError as error:
-            raise explain("recv", error, source=source, tag=tag, timeout=timeout) from None
+            raise explain("recv", error, out=out, source=source, tag=tag, timeout=timeout) from None
         return out
 
     def isend(
@@ -523,7 +523,7 @@ class Group:
         try:
             return Handle(self._native.isend(data, to, tag, timeout), None)
         except TypeError as error:
-            raise explain("isend", error, to=to, tag=tag, timeout=timeout) from None
+            raise explain("isend", error, data=data, to=to, tag=tag, timeout=timeout) from None
 
     def irecv(
         self, out: Array, source: int, *, tag: int = 0, timeout: float | None = None
@@ -532,7 +532,7 @@ class Group:
         try:
             return Handle(self._native.irecv(out, source, tag, timeout), out)
         except TypeError as error:
-            raise explain("irecv", error, source=source, tag=tag, timeout=timeout) from None
+            raise explain("irecv", error, out=out, source=source, tag=tag, timeout=timeout) from None
 
     # ---- Members
 

@@ -114,6 +114,12 @@ def test_shared_arrays_are_arrays(alone):
     ("call", "error", "text"),
     [
         (lambda g: g.allreduce(None), TypeError, "[allreduce] data is missing"),
+        (lambda g: g.broadcast(None), TypeError, "[broadcast] data is missing"),
+        (lambda g: g.scatter(None), TypeError, "[scatter] data is missing"),
+        (lambda g: g.scatter(None, np.zeros(3)), TypeError, "[scatter] data is missing"),
+        (lambda g: g.ireduce(None), TypeError, "[reduce] data is missing"),
+        (lambda g: g.send(None, 0), TypeError, "[send] data is missing"),
+        (lambda g: g.irecv(None, 0), TypeError, "[irecv] out is missing"),
         (lambda g: g.allreduce([1, 2]), TypeError, "neither the buffer protocol nor DLPack"),
         (lambda g: g.allreduce(np.array(["a"])), TypeError, "collectives take integers"),
         (lambda g: g.allreduce(np.zeros(3, object)), TypeError, "dtype object"),
