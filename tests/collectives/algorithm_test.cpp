@@ -222,11 +222,13 @@ TEST(CollectiveAlgorithm, OfTwoLevelsMovesManyBlocksWithFewCopies) {
   const auto in_turns = [](int rank) { return rank % kHosts; };
   const auto in_a_row = [](int rank) { return rank / (kSize / kHosts); };
   const auto anyhow = [](int rank) { return rank * rank % 7 % kHosts; };
+  const auto beside_loners = [](int rank) { return rank < kSize / 2 ? 0 : rank; };
   // And in and out of the places where the leader works, and its own block.
   constexpr std::size_t kBeside = 3;
   EXPECT_LE(leaders_copies(Operation::all_to_all, in_a_row), kSize + kHosts + kBeside);
   EXPECT_LE(leaders_copies(Operation::all_to_all, in_turns), 2 * kSize + kBeside);
   EXPECT_LE(leaders_copies(Operation::all_to_all, anyhow), 2 * kSize + kBeside);
+  EXPECT_LE(leaders_copies(Operation::all_to_all, beside_loners), 2 * kSize + kBeside);
   for (const Operation operation :
        {Operation::scatter, Operation::gather, Operation::allgather, Operation::reduce_scatter})
     EXPECT_LT(leaders_copies(operation, in_a_row), kSize / 2) << name(operation);

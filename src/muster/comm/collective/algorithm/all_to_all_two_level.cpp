@@ -57,8 +57,9 @@ void unpack(Builder& builder, const Teams& teams, const Blocks& all, const Regio
     const auto into = [&](std::size_t taker, std::size_t giver) {
       return block(held.part(taker * all.total(), all.total()), all, host.ranks[giver]);
     };
-    // Where it can be helped, what is written lies close together, and what is read lies apart.
-    if (step != 0)
+    // The fewer copies; where it can be helped, what is written lies close together, and what is
+    // read lies apart.
+    if (step != 0 && takers <= givers)
       for (std::size_t i = 0; i < takers; ++i)
         builder.copy(into(i, 0), packed.part(start + i * one, one),
                      {givers, step * one, takers * one});
