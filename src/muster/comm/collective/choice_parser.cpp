@@ -32,6 +32,9 @@ class ChoiceParser {
   }
 
  private:
+  static constexpr std::string_view kForm =
+      "an entry is operation:bytes:algorithm, such as allreduce:0-8k:ring";
+
   struct Range {
     std::size_t from;
     std::size_t to;
@@ -84,10 +87,17 @@ class ChoiceParser {
     return text_.substr(entry_, end - entry_);
   }
 
+  static std::string lower(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+    return result;
+  }
+
   [[nodiscard]] tl::unexpected<Error> unknown(std::size_t position, std::string_view what,
                                               std::string_view given,
                                               const std::vector<std::string>& allowed) const {
-    const std::string meant = nearest(given, allowed);
+    const std::string meant = nearest(lower(given), allowed);
     return wrong(position,
                  fmt::format("'{}' is not {}{}; there are {}", given, what,
                              meant.empty() ? "" : fmt::format(", perhaps '{}' is meant", meant),
@@ -189,9 +199,7 @@ class ChoiceParser {
 
   [[nodiscard]] Result<void> colon(std::string_view after) {
     if (take(':')) return {};
-    return wrong(at_, fmt::format("a ':' is missing after the {}; an entry is "
-                                  "operation:bytes:algorithm, such as allreduce:0-8k:ring",
-                                  after));
+    return wrong(at_, fmt::format("a ':' is missing after the {}; {}", after, kForm));
   }
 
   [[nodiscard]] Result<void> entry() {
@@ -201,11 +209,17 @@ class ChoiceParser {
     const auto where = layouts();
     if (!where) return fail(where.error());
     if (auto ok = colon("operation"); !ok) return ok;
+    const std::size_t range_at = at_;
     const auto when = range();
     if (!when) return fail(when.error());
+    if (*what == Operation::barrier && when->from > 0)
+      return wrong(range_at, fmt::format("a barrier has no bytes, and the range {} begins above",
+                                         when->text));
     if (auto ok = colon("bytes"); !ok) return ok;
     const auto how = where->front() == Layout::host ? way(*what, *when) : algorithm(*what);
     if (!how) return fail(how.error());
+    if (at_ < text_.size() && !ends_entry(text_[at_]))
+      return wrong(at_, fmt::format("nothing stands behind the algorithm; {}", kForm));
     for (const Layout layout : *where) table_.assign(*what, layout, when->from, when->to, *how);
     return {};
   }
@@ -227,7 +241,10 @@ Result<std::string> read_file(const std::string& path) {
   std::ostringstream content;
   content << file.rdbuf();
   if (!file) return fail(Errc::malformed, fmt::format("cannot read the file '{}'", path));
-  return content.str();
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors write it
+  std::string text = content.str();
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return text;
 }
 
 }  // namespace

@@ -216,7 +216,7 @@ TEST(ChoiceTable, HasTheSameDigestWhereItChoosesAlike) {
 TEST(ChoiceTable, ReadsOverridesFromAFile) {
   const test::TempDir folder;
   const std::string path = folder.path() / "table";
-  std::ofstream(path) << "# ours\nallreduce:0-:ring # always\n";
+  std::ofstream(path) << "\xEF\xBB\xBF# ours\nallreduce:0-:ring # always\n";
   const auto table = ChoiceTable::parse("@" + path);
   ASSERT_TRUE(table) << table.error().message();
   EXPECT_EQ(chosen(*table, call_of(Operation::allreduce, 0), {0, 4, {}}), "ring");
@@ -252,6 +252,12 @@ TEST(ChoiceTable, SaysWhereAnOverrideIsWrongAndWhatCouldStandThere) {
   EXPECT_THAT(error_of("allreduce ring"),
               HasSubstr("at position 10, in 'allreduce': a ':' is missing"));
   EXPECT_THAT(error_of("allreduce/flt:*:ring"), HasSubstr("perhaps 'flat' is meant"));
+  EXPECT_THAT(error_of("ALLREDUCE:*:ring"), HasSubstr("perhaps 'allreduce' is meant"));
+  EXPECT_THAT(error_of("allreduce:0-8k:ring:twice"),
+              HasSubstr("at position 20, in 'allreduce:0-8k:ring:twice': nothing stands behind the "
+                        "algorithm"));
+  EXPECT_THAT(error_of("barrier:4k-:dissemination"),
+              HasSubstr("at position 9, in 'barrier:4k-:dissemination': a barrier has no bytes"));
 }
 
 }  // namespace
