@@ -60,8 +60,8 @@ std::string collectives_text(const ChoiceTable& table, bool colour) {
   });
   return lines.text(colour) +
          "\nflat: one rank on each host, or all on one in calls that go by messages "
-         "(Plane::network, "
-         "and tags beyond\n"
+         "(plane \"network\", and tags "
+         "beyond\n"
          "the 15 that have a channel in shared memory); mixed: several hosts, at least one with "
          "several ranks; host:\n"
          "all ranks on one, in shared memory. There bytes are those of a block: what a rank gives "

@@ -133,7 +133,8 @@ std::string_view name(Operation operation) {
   constexpr std::array<std::string_view, kOperations.size()> kNames = {
       "barrier",   "broadcast", "scatter",        "gather",    "reduce",
       "allreduce", "allgather", "reduce_scatter", "all_to_all"};
-  return kNames[static_cast<std::size_t>(operation)];
+  const auto index = static_cast<std::size_t>(operation);
+  return index < kNames.size() ? kNames[index] : "unknown";  // what another rank says
 }
 
 Blocks::Blocks(std::size_t n, std::size_t bytes) : starts_(n + 1) {

@@ -8,7 +8,8 @@ std::string_view name(Element element) {
   constexpr std::array<std::string_view, kElements.size()> kNames = {
       "int8",   "uint8",    "int16",   "uint16",  "int32",   "uint32",    "int64",
       "uint64", "bfloat16", "float16", "float32", "float64", "complex64", "complex128"};
-  return kNames[static_cast<std::size_t>(element)];
+  const auto index = static_cast<std::size_t>(element);
+  return index < kNames.size() ? kNames[index] : "unknown";  // what another rank says
 }
 
 BFloat16 to_bfloat16(float value) {

@@ -78,9 +78,9 @@ MUSTER_ELEMENT(std::complex<double>, c128);
 #undef MUSTER_ELEMENT
 
 // By size and sign: `long` and `long long` are different types, and so are the three of `char`. Not
-// bool: a sum of them is none.
+// bool: a sum of them is none. Some compilers have larger integers, too.
 template <std::integral T>
-  requires(!std::same_as<T, bool>)
+  requires(!std::same_as<T, bool> && sizeof(T) <= sizeof(std::uint64_t))
 struct ElementOf<T> {
   static constexpr auto kSize = static_cast<std::uint8_t>(std::bit_width(sizeof(T)) - 1);
   static constexpr auto kElement = static_cast<Element>(2 * kSize + (std::is_signed_v<T> ? 0 : 1));

@@ -59,8 +59,8 @@ class Group {
   /// A group of a proxy and its peers, which all call this. The proxy may go before the group.
   [[nodiscard]] static Result<Group> from(const Proxy& proxy, FromProxyOptions options = {});
   /// What a launcher set: MUSTER_RANK, MUSTER_SIZE, MUSTER_GROUP, MUSTER_DISCOVERY. They replace
-  /// what `options` say about it; the rest of the options counts. Without any of them, a group of
-  /// one.
+  /// what `options` say about it; the rest of the options counts. Without a rank and a size, a
+  /// group of one.
   [[nodiscard]] static Result<Group> from_environment(GroupOptions options = {});
 
   Group(Group&&) noexcept;

@@ -24,12 +24,12 @@ std::string describe(Slot slot, const Signature& signature) {
   return collective::describe(signature);
 }
 
-Error differ(Slot slot, int from, const Signature& theirs, int rank, const Signature& mine) {
-  const std::string how = slot.step == MessageWire::kPointToPoint
-                              ? fmt::format("rank {} sends {}, rank {} receives {}", from,
-                                            describe(slot, theirs), rank, describe(slot, mine))
-                              : difference(from, theirs, rank, mine);
-  return {make_error_code(Errc::mismatch), "the ranks differ: " + how};
+std::string difference(Slot slot, int from, const Signature& theirs, int rank,
+                       const Signature& mine) {
+  if (slot.step == MessageWire::kPointToPoint)
+    return fmt::format("rank {} sends {}, rank {} receives {}", from, describe(slot, theirs), rank,
+                       describe(slot, mine));
+  return collective::difference(from, theirs, rank, mine);
 }
 
 }  // namespace
@@ -79,17 +79,21 @@ Wire::Token MessageWire::receive(int from, Slot slot, const Signature& signature
 
 void MessageWire::take(Transfer& transfer, const Signature& signature, ByteSpan data) {
   if (signature != transfer.signature) {
-    transfer.error = differ(transfer.slot, transfer.peer, signature, rank_, transfer.signature);
+    differ(transfer,
+           difference(transfer.slot, transfer.peer, signature, rank_, transfer.signature));
   } else if (data.size() != transfer.into.size()) {
-    transfer.error =
-        Error(make_error_code(Errc::mismatch),
-              fmt::format("the ranks differ: rank {} sends {} bytes in {}, rank {} expects {}",
-                          transfer.peer, data.size(), describe(transfer.slot, signature), rank_,
-                          transfer.into.size()));
+    differ(transfer, fmt::format("rank {} sends {} bytes in {}, rank {} expects {}", transfer.peer,
+                                 data.size(), describe(transfer.slot, signature), rank_,
+                                 transfer.into.size()));
   } else {
     if (!data.empty()) std::memcpy(transfer.into.data(), data.data(), data.size());
     transfer.over = true;
   }
+}
+
+void MessageWire::differ(Transfer& transfer, const std::string& how) const {
+  transfer.error = Error(make_error_code(Errc::mismatch),
+                         fmt::format("the ranks of group '{}' differ: {}", name_, how));
 }
 
 void MessageWire::on_message(int from, const Message& message) {

@@ -28,8 +28,13 @@ class MessageWire final : public Wire {
   static constexpr std::uint16_t kPointToPoint = 0xffff;
 
   /// `crew` outlives the wire. `members` by rank.
-  MessageWire(Crew& crew, std::uint64_t group, int rank, std::vector<std::string> members)
-      : crew_(crew), group_(group), rank_(rank), members_(std::move(members)) {}
+  MessageWire(Crew& crew, std::uint64_t group, std::string name, int rank,
+              std::vector<std::string> members)
+      : crew_(crew),
+        group_(group),
+        name_(std::move(name)),
+        rank_(rank),
+        members_(std::move(members)) {}
 
   Token send(int to, Slot slot, const Signature& signature, ByteSpan data) override;
   Token receive(int from, Slot slot, const Signature& signature,
@@ -67,9 +72,11 @@ class MessageWire final : public Wire {
 
   bool try_send(Transfer& transfer);
   void take(Transfer& transfer, const Signature& signature, ByteSpan data);
+  void differ(Transfer& transfer, const std::string& how) const;
 
   Crew& crew_;
   std::uint64_t group_;
+  std::string name_;
   int rank_;
   std::vector<std::string> members_;
   Token last_ = 0;

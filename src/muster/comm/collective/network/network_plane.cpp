@@ -234,7 +234,7 @@ NetworkPlane::NetworkPlane(Crew& crew, std::shared_ptr<Door> door, ChoiceTable t
       door_(std::move(door)),
       table_(std::move(table)),
       options_(std::move(options)),
-      wire_(*crew_, options_.id, options_.rank, options_.members) {}
+      wire_(*crew_, options_.id, options_.group, options_.rank, options_.members) {}
 
 NetworkPlane::~NetworkPlane() = default;
 

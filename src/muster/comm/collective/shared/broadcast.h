@@ -12,7 +12,7 @@ namespace muster::comm::collective::shared {
 ///
 /// Steps: 1. Bytes: the root writes `bytes` once, each other rank reads them once.
 struct InlineBroadcast {
-  static bool takes(const Call& call) {
+  static bool fits(const Call& call) {
     return call.count * item_size(call.element) <= kInlineBytes;
   }
 

@@ -35,10 +35,10 @@ struct Parcel {
 };
 
 /// The calls with one tag, as one rank sees them: an endless row of steps, the same for all ranks.
-/// At each step a rank may say something (a line, and up to `kStepBytes` of staging), see what
-/// others say, and say that it has finished. A line is kept for `kRing` steps, staging for as many
-/// as there are slots (`use_slots`): who says more waits until all have finished with what it
-/// replaces.
+/// At each step a rank may say something (a line, what is enclosed in it or packed behind others,
+/// and up to `kStepBytes` of staging), see what others say, and say that it has finished. A line is
+/// kept for `kRing` steps, staging for as many as there are slots (`use_slots`): who says more
+/// waits until all have finished with what it replaces.
 ///
 /// Only one thread at a time.
 class Channel {

@@ -34,7 +34,7 @@ auto choose_operation(Channel& channel, const Call& call, Use use) {
   switch (call.operation) {
     case Operation::barrier: return use.template operator()<Brief<Barrier>>(channel, call);
     case Operation::broadcast:
-      if (InlineBroadcast::takes(call))
+      if (InlineBroadcast::fits(call))
         return use.template operator()<Brief<InlineBroadcast>>(channel, call);
       return use.template operator()<Stepped<Broadcast>>(channel, call);
     case Operation::reduce:
@@ -73,7 +73,7 @@ auto choose_operation(Channel& channel, const Call& call, Use use) {
       return use.template operator()<Stepped<Gather>>(channel, call, BlockMap(ranks, bytes), true);
     case Operation::scatter:
       if (call.variable) return use.template operator()<Variable>(channel, call);
-      if (InlineScatter::takes(call, ranks))
+      if (InlineScatter::fits(call, ranks))
         return use.template operator()<Brief<InlineScatter>>(channel, call);
       return use.template operator()<Stepped<Scatter>>(channel, call, BlockMap(ranks, bytes), bytes,
                                                        bytes, true);

@@ -72,7 +72,7 @@ struct Scatter {
 ///
 /// Steps: 1. Bytes: the root writes n - 1 blocks once, each other rank reads one.
 struct InlineScatter {
-  static bool takes(const Call& call, int ranks) {
+  static bool fits(const Call& call, int ranks) {
     return !call.variable &&
            static_cast<std::size_t>(ranks - 1) * call.count * item_size(call.element) <=
                kInlineBytes;

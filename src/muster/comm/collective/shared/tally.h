@@ -13,7 +13,7 @@ namespace muster::comm::collective::shared {
 
 /// How many calls of a lane are over, and what the last of them was. Counted by who holds the lane,
 /// which takes three plain stores into one line of cache, and read by anybody.
-class Tally {
+class alignas(64) Tally {
  public:
   void count(const Signature& signature) {
     const std::uint64_t calls = calls_.load(std::memory_order_relaxed) + 1;
