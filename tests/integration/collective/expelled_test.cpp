@@ -123,7 +123,7 @@ class ExpelledOn : public OnPlanes {
       CheckedCalls calls(group, operation, form);
       for (; result; ++finished) result = calls.next();
     }
-    check_loss(group, result.error(), victim);
+    check_loss(group, result.error(), {victim});
     const int rank = group.rank();
     Group left = go_on(std::move(group), {victim}, finished);
     demand(!group_memory().contains(stage.victims_memory), "it is the memory of before");

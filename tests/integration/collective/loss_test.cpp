@@ -2,6 +2,7 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -38,8 +39,7 @@ struct Row {
 
   [[nodiscard]] int calls() const { return form.name == "long" ? 1 : 3; }
   [[nodiscard]] std::string text() const {
-    return fmt::format("{} {} of {} ranks, rank {} is killed", form.name,
-                       collective::name(operation), size, victim);
+    return fmt::format("{} {} of {} ranks", form.name, collective::name(operation), size);
   }
 };
 
@@ -62,35 +62,42 @@ Result<void> make_calls(Group& group, const Row& row, Executioner& executioner,
   return {};
 }
 
+/// Ranks that are killed, and when.
+using Kills = std::map<int, Moment>;
+
 class LossOn : public OnPlanes {
  protected:
-  /// False when the victim has fewer steps.
-  bool kill_at(const Row& row, const Moment& moment) const {
+  /// False when no victim has so many steps. Else all of them die: those that hear of the loss of
+  /// another before their own moment, as soon as they do.
+  bool kill(const Row& row, const Kills& kills) const {
     const test::SharedValue<LossBoard> board;
     std::vector<std::unique_ptr<test::Child>> children;
     for (int rank = 0; rank < row.size; ++rank)
       children.push_back(std::make_unique<test::Child>(
-          [&, rank] { as_process([&] { run_rank(row, moment, rank, *board); }); }));
-    const int fate = children[static_cast<std::size_t>(row.victim)]->wait();
-    EXPECT_TRUE(fate == 0 || fate == -SIGKILL) << row.text() << " " << moment.text();
+          [&, rank] { as_process([&] { run_rank(row, kills, rank, *board); }); }));
+    std::set<int> fates;
     for (int rank = 0; rank < row.size; ++rank) {
-      if (rank == row.victim) continue;
-      EXPECT_EQ(children[static_cast<std::size_t>(rank)]->wait(), 0)
-          << "rank " << rank << ", " << row.text() << " " << moment.text();
+      const int fate = children[static_cast<std::size_t>(rank)]->wait();
+      if (kills.contains(rank)) {
+        fates.insert(fate);
+      } else {
+        EXPECT_EQ(fate, 0) << "rank " << rank << ", " << text(row, kills);
+      }
     }
-    return fate != 0;
+    EXPECT_TRUE(fates == std::set{0} || fates == std::set{-SIGKILL}) << text(row, kills);
+    return !fates.contains(0);
   }
 
   /// With one victim at several moments.
   void kill_at_some(const Row& row, std::mt19937_64& random) const {
     Moment moment{1 + static_cast<int>(random() % 12)};
-    for (; !kill_at(row, moment); moment.step /= 2)
+    for (; !kill(row, {{row.victim, moment}}); moment.step /= 2)
       ASSERT_GT(moment.step, 1) << row.text() << ": it has no steps";
     // What is lent, or lies in the arena, others read after they were told.
     const int read_later = row.form.name.starts_with("lent") ? 2 : row.form.arena ? 1 : 0;
     for (int late = read_later; late > 0 && !HasFailure(); --late) {
       moment.late = some_time(random);
-      kill_at(row, moment);
+      kill(row, {{row.victim, moment}});
     }
   }
 
@@ -137,12 +144,22 @@ class LossOn : public OnPlanes {
     return all;
   }
 
+  static std::string text(const Row& row, const Kills& kills) {
+    std::string text = row.text();
+    for (const auto& [rank, moment] : kills)
+      text += fmt::format(", rank {} is killed {}", rank, moment.text());
+    return text;
+  }
+
  private:
-  void run_rank(const Row& row, const Moment& moment, int rank, LossBoard& board) const {
+  void run_rank(const Row& row, const Kills& kills, int rank, LossBoard& board) const {
     GroupOptions mine = options(row.size, rank);
     take_effect(row.form, mine);
-    const auto executioner = std::make_shared<Executioner>(moment, [&] { board.note_fall(); });
-    if (rank == row.victim) mine.at_step = [executioner] { executioner->at_step(); };
+    const auto own = kills.find(rank);
+    const bool is_victim = own != kills.end();
+    const auto executioner = std::make_shared<Executioner>(is_victim ? own->second : Moment{},
+                                                           [&] { board.note_fall(); });
+    if (is_victim) mine.at_step = [executioner] { executioner->at_step(); };
     Group group = join_or_throw(std::move(mine));
     std::uint64_t finished = 0;
     const auto result = make_calls(group, row, *executioner, finished);
@@ -150,10 +167,13 @@ class LossOn : public OnPlanes {
       demand(board.fell == 0, "no call failed");
       return end_with(std::move(group));
     }
+    if (is_victim) executioner->kill();
     board.note_error(rank);
-    check_loss(group, result.error(), row.victim);
-    check_agreement(group, row.victim);
-    Group left = go_on(std::move(group), {row.victim}, finished);
+    std::vector<int> victims;
+    for (const auto& [victim, moment] : kills) victims.push_back(victim);
+    check_loss(group, result.error(), victims);
+    check_agreement(group, victims);
+    Group left = go_on(std::move(group), victims, finished);
     {
       CheckedCalls calls(left, row.operation, row.form, 100);
       demand(calls.next(), "a call after shrink");
@@ -170,6 +190,28 @@ TEST_P(LossOn, WhatReturnsIsRightWhoeverIsKilledAndWhenever) {
   }
 }
 
+TEST_P(LossOn, WhatReturnsIsRightWhenTwoAreKilled) {
+  std::mt19937_64 random(test_seed());
+  std::vector<Row> rows = all_rows();
+  std::erase_if(rows, [](const Row& row) { return row.size < 3; });
+  std::shuffle(rows.begin(), rows.end(), random);
+  test::Sample sample(10);
+  for (const Row& row : rows) {
+    if (!sample.more() || HasFailure()) return;
+    // Of two hosts: on each one is left that sees it at once.
+    const int second = (row.victim + 1) % row.size;
+    const auto some_moment = [&](int steps) {
+      const int step = 1 + static_cast<int>(random() % static_cast<unsigned>(steps));
+      return random() % 2 == 0 ? Moment{step} : Moment{step, some_time(random)};
+    };
+    int steps = 12;
+    while (!kill(row, {{row.victim, some_moment(steps)}, {second, some_moment(steps)}})) {
+      ASSERT_GT(steps, 1) << row.text() << ": it has no steps";
+      steps /= 2;
+    }
+  }
+}
+
 TEST_P(LossOn, EveryStepOfEveryOperation) {
   if (!test::soaks()) GTEST_SKIP() << "for scripts/soak";
   const std::vector<Row> all = all_rows();
@@ -178,12 +220,14 @@ TEST_P(LossOn, EveryStepOfEveryOperation) {
   std::cout << "after " << walk.text() << std::endl;
   while (const auto number = walk.next()) {
     const Row& row = all[*number];
+    const auto kill_at = [&](const Moment& moment) { return kill(row, {{row.victim, moment}}); };
     int step = 1;
-    while (kill_at(row, {step}) && !HasFailure()) {
-      kill_at(row, {step, some_time(random)});
+    while (kill_at({step}) && !HasFailure()) {
+      kill_at({step, some_time(random)});
       ++step;
     }
-    std::cout << row.text() << ": " << step - 1 << " steps" << std::endl;
+    std::cout << row.text() << ", rank " << row.victim << " is killed: " << step - 1 << " steps"
+              << std::endl;
     ASSERT_GT(step, 1) << row.text() << ": it has no steps";
     if (HasFailure()) return;
   }
@@ -199,7 +243,7 @@ TEST_P(LossOn, NothingIsLeftInTheFileSystem) {
     return files;
   };
   const auto before = shared_files();
-  kill_at({Operation::allreduce, {"allreduce", 30'000}, 3, 1}, {});
+  kill({Operation::allreduce, {"allreduce", 30'000}, 3, 1}, {{1, {}}});
   EXPECT_EQ(shared_files(), before);
 }
 
