@@ -77,6 +77,7 @@ class OnPlanes : public testing::TestWithParam<Case> {
 };
 
 /// For INSTANTIATE_TEST_SUITE_P.
+inline const auto kInMemory = testing::Values(Case{Plane::shared, "auto"});
 inline const auto kEveryPlane = testing::Values(
     Case{Plane::shared, "auto"}, Case{Plane::network, "auto"}, Case{Plane::network, "shm"},
     Case{Plane::network, "zmq"}, Case{Plane::network, "ucx"});
