@@ -1,13 +1,18 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <random>
+#include <sched.h>
 #include <set>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "muster/comm/collective/group.h"
@@ -151,9 +156,12 @@ class LossOn : public OnPlanes {
     return text;
   }
 
+  std::map<std::string, std::string> driver_options_;
+
  private:
   void run_rank(const Row& row, const Kills& kills, int rank, LossBoard& board) const {
     GroupOptions mine = options(row.size, rank);
+    mine.driver_options = driver_options_;
     take_effect(row.form, mine);
     const auto own = kills.find(rank);
     const bool is_victim = own != kills.end();
@@ -234,18 +242,73 @@ TEST_P(LossOn, EveryStepOfEveryOperation) {
   std::cout << walk.text() << std::endl;
 }
 
-TEST_P(LossOn, NothingIsLeftInTheFileSystem) {
-  const auto shared_files = [] {
-    std::set<std::string> files;
+/// A process whose shared memory is its own, as is that of its children: what is there is theirs.
+class NothingLeftOn : public LossOn {
+ protected:
+  void SetUp() override {
+    LossOn::SetUp();
+    test::Child child([] { ::_exit(has_own_memory() ? 0 : 1); });
+    if (child.wait() != 0) GTEST_SKIP() << "may not have shared memory of its own";
+  }
+
+  void expect_nothing_left_by(const Kills& kills) const {
+    test::Child child([&] {
+      as_process([&] {
+        demand(has_own_memory(), "shared memory of its own");
+        kill({Operation::allreduce, {"allreduce", 30'000}, kSize, 1}, kills);
+        demand(!HasFailure(), "the ranks do as they should");
+        const std::vector<std::string> left = names_left();
+        demand(left.empty(), fmt::format("left are {}", fmt::join(left, ", ")));
+      });
+    });
+    EXPECT_EQ(child.wait(), 0);
+  }
+
+  static Kills everybody() {
+    Kills all;
+    for (int rank = 0; rank < kSize; ++rank) all[rank] = {};
+    return all;
+  }
+
+ private:
+  static constexpr int kSize = 3;
+
+  static bool has_own_memory() {
+    return ::unshare(CLONE_NEWNS | CLONE_NEWIPC) == 0 &&
+           ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           ::mount("tmpfs", "/dev/shm", "tmpfs", 0, nullptr) == 0;
+  }
+
+  /// Of POSIX, and of System V by what the kernel says about them.
+  static std::vector<std::string> names_left() {
+    std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
-      if (entry.path().filename().string().find("muster") != std::string::npos)
-        files.insert(entry.path().string());
-    return files;
-  };
-  const auto before = shared_files();
-  kill({Operation::allreduce, {"allreduce", 30'000}, 3, 1}, {{1, {}}});
-  EXPECT_EQ(shared_files(), before);
+      names.push_back(entry.path().string());
+    std::ifstream segments("/proc/sysvipc/shm");
+    std::string line;
+    std::getline(segments, line);  // headings
+    while (std::getline(segments, line)) names.push_back(line);
+    return names;
+  }
+};
+
+TEST_P(NothingLeftOn, OneRankIsKilled) { expect_nothing_left_by({{1, {}}}); }
+
+TEST_P(NothingLeftOn, AllRanksAreKilled) { expect_nothing_left_by(everybody()); }
+
+INSTANTIATE_TEST_SUITE_P(Planes, NothingLeftOn, testing::ValuesIn(kCases),
+                         testing::PrintToStringParamName());
+
+/// UCX shares memory only when it is asked to.
+using NothingLeftByUcxOn = NothingLeftOn;
+
+TEST_P(NothingLeftByUcxOn, AllRanksAreKilled) {
+  driver_options_["ucx.transports"] = "posix,tcp";
+  expect_nothing_left_by(everybody());
 }
+
+INSTANTIATE_TEST_SUITE_P(Planes, NothingLeftByUcxOn, testing::Values(Case{Plane::network, "ucx"}),
+                         testing::PrintToStringParamName());
 
 INSTANTIATE_TEST_SUITE_P(Planes, LossOn, testing::ValuesIn(kCases),
                          testing::PrintToStringParamName());
