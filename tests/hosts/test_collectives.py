@@ -130,6 +130,25 @@ def test_ranks_on_three_hosts_compute_together(network: Network, discovery: str)
         assert rank.wait() == 0, rank.lines
 
 
+@pytest.mark.skipif(not HAS_UCX, reason="built without libucx")
+def test_a_group_over_ucx_goes_over_tcp_between_hosts(
+    network: Network, discovery: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUSTER_LOG_LEVEL", "debug")  # says which way messages take
+    # Ranks 0 and 1 are on the first host, and may share memory.
+    words = {"driver": "ucx", "ucx.transports": "posix,tcp", "calls": 20, "operation": "all_to_all"}
+    ranks = [
+        start_rank(network, network.hosts[max(0, rank - 1)], discovery, rank, 4, **words)
+        for rank in range(4)
+    ]
+    for number, rank in enumerate(ranks):
+        assert rank.wait() == 0, rank.lines
+        routes = dict(re.findall(r"'rank (\d)' is reached over ucx (.*)", "\n".join(rank.lines)))
+        near = str({0: 1, 1: 0}.get(number))
+        others = set("0123") - {str(number)}
+        assert routes == {other: "posix" if other == near else "tcp" for other in others}
+
+
 def test_the_ranks_of_a_program_are_started_on_each_host(network: Network, discovery: str) -> None:
     same = [f"MUSTER_DISCOVERY={discovery}", "MUSTER_GROUP=pi", "MUSTER_SIZE=4"]
     program = [sys.executable, str(ROOT / "examples/python/pi.py")]
