@@ -36,24 +36,32 @@ OPERATIONS = [
 ]
 SMALL, LARGE = 10, 30_000
 
+# The host in trouble has the rank of its number. Redis runs on the first, and rank 1 is the root.
+HOSTS = range(3)
+
 SAMPLE = [
-    ("cut", "zmq", "allreduce", LARGE),
-    ("cut", "ucx", "allreduce", LARGE),
-    ("pause", "zmq", "broadcast", SMALL),
-    ("pause", "ucx", "reduce_scatter", LARGE),
-    ("kill", "ucx", "gather", SMALL),
+    ("cut", "zmq", "allreduce", LARGE, 2),
+    ("cut", "zmq", "all_to_all", SMALL, 0),
+    ("cut", "ucx", "allreduce", LARGE, 2),
+    ("pause", "zmq", "broadcast", SMALL, 1),
+    ("pause", "ucx", "reduce_scatter", LARGE, 0),
+    ("kill", "ucx", "gather", SMALL, 2),
 ]
 ALL = [
     case
     for case in itertools.product(
-        ["cut", "pause", "kill"], ["zmq", "ucx"], OPERATIONS, [SMALL, LARGE]
+        ["cut", "pause", "kill"], ["zmq", "ucx"], OPERATIONS, [SMALL, LARGE], HOSTS
     )
-    if case[2:] != ("barrier", LARGE)
+    if case[2:4] != ("barrier", LARGE)
 ]
 # With several ranks on each host, in blocks so small that all operations go in two levels.
 TWO_LEVEL_COUNT = 1000
-TWO_LEVEL_SAMPLE = [("cut", "all_to_all"), ("pause", "reduce_scatter"), ("kill", "allreduce")]
-TWO_LEVEL = list(itertools.product(["cut", "pause", "kill"], OPERATIONS))
+TWO_LEVEL_SAMPLE = [
+    ("cut", "all_to_all", 2),
+    ("pause", "reduce_scatter", 1),
+    ("kill", "allreduce", 0),
+]
+TWO_LEVEL = list(itertools.product(["cut", "pause", "kill"], OPERATIONS, HOSTS))
 
 
 def sampled(
@@ -122,6 +130,25 @@ def test_ranks_on_three_hosts_compute_together(network: Network, discovery: str)
         assert rank.wait() == 0, rank.lines
 
 
+@pytest.mark.skipif(not HAS_UCX, reason="built without libucx")
+def test_a_group_over_ucx_goes_over_tcp_between_hosts(
+    network: Network, discovery: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUSTER_LOG_LEVEL", "debug")  # says which way messages take
+    # Ranks 0 and 1 are on the first host, and may share memory.
+    words = {"driver": "ucx", "ucx.transports": "posix,tcp", "calls": 20, "operation": "all_to_all"}
+    ranks = [
+        start_rank(network, network.hosts[max(0, rank - 1)], discovery, rank, 4, **words)
+        for rank in range(4)
+    ]
+    for number, rank in enumerate(ranks):
+        assert rank.wait() == 0, rank.lines
+        routes = dict(re.findall(r"'rank (\d)' is reached over ucx (.*)", "\n".join(rank.lines)))
+        near = str({0: 1, 1: 0}.get(number))
+        others = set("0123") - {str(number)}
+        assert routes == {other: "posix" if other == near else "tcp" for other in others}
+
+
 def test_the_ranks_of_a_program_are_started_on_each_host(network: Network, discovery: str) -> None:
     same = [f"MUSTER_DISCOVERY={discovery}", "MUSTER_GROUP=pi", "MUSTER_SIZE=4"]
     program = [sys.executable, str(ROOT / "examples/python/pi.py")]
@@ -137,9 +164,15 @@ def test_the_ranks_of_a_program_are_started_on_each_host(network: Network, disco
         assert start.wait() == 0, start.lines
 
 
-@pytest.mark.parametrize(("trouble", "driver", "operation", "count"), sampled(ALL, SAMPLE))
+@pytest.mark.parametrize(("trouble", "driver", "operation", "count", "where"), sampled(ALL, SAMPLE))
 def test_a_rank_that_is_gone_is_named_and_the_majority_goes_on(
-    network: Network, discovery: str, trouble: str, driver: str, operation: str, count: int
+    network: Network,
+    discovery: str,
+    trouble: str,
+    driver: str,
+    operation: str,
+    count: int,
+    where: int,
 ) -> None:
     if driver == "ucx" and not HAS_UCX:
         pytest.skip("built without libucx")
@@ -150,23 +183,24 @@ def test_a_rank_that_is_gone_is_named_and_the_majority_goes_on(
     ]
     for rank in ranks:
         rank.wait_for(r"call 20 of 3 right")
+    gone = ranks.pop(where)
     since = time.monotonic()
-    with troubled(trouble, network.hosts[2], ranks[2]):
-        check_survivors(ranks[:2], [2], since)
+    with troubled(trouble, network.hosts[where], gone):
+        check_survivors(ranks, [where], since)
         # The other side sees both others lost, and does not go on by itself.
         if trouble == "cut":
-            line = ranks[2].wait_for(r"rank_lost at \d+:")
-            check_in_time(ranks[2], line, since)
-            ranks[2].wait_for("no shrink")
+            line = gone.wait_for(r"rank_lost at \d+:")
+            check_in_time(gone, line, since)
+            gone.wait_for("no shrink")
     if trouble == "pause":
-        ranks[2].wait_for("no shrink")
-    for rank in ranks[:2]:
+        gone.wait_for("no shrink")
+    for rank in ranks:
         rank.wait_for(r"call \d+ of 2 right", after=len(rank.lines))
 
 
-@pytest.mark.parametrize(("trouble", "operation"), sampled(TWO_LEVEL, TWO_LEVEL_SAMPLE))
+@pytest.mark.parametrize(("trouble", "operation", "where"), sampled(TWO_LEVEL, TWO_LEVEL_SAMPLE))
 def test_ranks_that_are_gone_among_several_of_a_host_are_named_on_all_hosts(
-    network: Network, discovery: str, trouble: str, operation: str
+    network: Network, discovery: str, trouble: str, operation: str, where: int
 ) -> None:
     words = {"operation": operation, "count": TWO_LEVEL_COUNT}
     ranks = [
@@ -175,10 +209,11 @@ def test_ranks_that_are_gone_among_several_of_a_host_are_named_on_all_hosts(
     ]
     for rank in ranks:
         rank.wait_for(r"call 20 of 6 right")
-    lost = [4, 5] if trouble == "cut" else [4]
+    first = 2 * where
+    lost = [first, first + 1] if trouble == "cut" else [first]
     left = [rank for number, rank in enumerate(ranks) if number not in lost]
     since = time.monotonic()
-    with troubled(trouble, network.hosts[2], ranks[4]):
+    with troubled(trouble, network.hosts[where], ranks[first]):
         check_survivors(left, lost, since)
         # The two that are cut off see all others lost, and do not go on by themselves.
         if trouble == "cut":
@@ -187,6 +222,6 @@ def test_ranks_that_are_gone_among_several_of_a_host_are_named_on_all_hosts(
                 check_in_time(ranks[number], line, since)
                 ranks[number].wait_for("no shrink")
     if trouble == "pause":
-        ranks[4].wait_for("no shrink")
+        ranks[first].wait_for("no shrink")
     for rank in left:
         rank.wait_for(rf"call \d+ of {len(left)} right", after=len(rank.lines))

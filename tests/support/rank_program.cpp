@@ -3,7 +3,7 @@
 // one that is wrong ends the program. Every line it prints is one thing that happened.
 //
 // usage: muster_rank KEY=VALUE… with discovery, driver, size, rank, lease_ms, operation, count,
-//        calls (0: for ever)
+//        calls (0: for ever), and any driver option such as ucx.transports
 
 #include <chrono>
 #include <iostream>
@@ -94,8 +94,11 @@ int main(int argc, char** argv) {
   options.name = "ranks";
   options.size = static_cast<int>(number("size", 1));
   options.rank = static_cast<int>(number("rank", 0));
+  options.member = fmt::format("rank {}", *options.rank);
   options.discovery = words["discovery"];
   if (words.contains("driver")) options.driver = words["driver"];
+  for (const auto& [key, value] : words)
+    if (key.find('.') != std::string::npos) options.driver_options[key] = value;
   options.lease = std::chrono::milliseconds(number("lease_ms", 3000));
   options.join_timeout = std::chrono::seconds(30);
   auto group = Group::join(options);

@@ -187,11 +187,22 @@ def test_wrong_arguments_are_named(alone, call, error, text):
     assert text in str(raised.value)
 
 
-def test_a_result_cannot_go_into_read_only_memory(alone):
-    out = np.zeros(3)
-    out.flags.writeable = False
-    with pytest.raises(ValueError, match="out is read-only"):
-        alone.allreduce(np.zeros(3), out=out)
+@pytest.mark.parametrize("started", ["", "i"])
+@pytest.mark.parametrize(
+    "operation",
+    ["scatter", "gather", "reduce", "allreduce", "allgather", "reduce_scatter", "all_to_all"],
+)
+def test_a_result_cannot_go_into_read_only_memory(alone, operation, started):
+    out = read_only(np.zeros(3))
+    with pytest.raises(ValueError, match=rf"\[{operation}\] out is read-only"):
+        getattr(alone, started + operation)(np.ones(3), out)
+    assert out.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("operation", ["recv", "irecv"])
+def test_a_message_cannot_go_into_read_only_memory(alone, operation):
+    with pytest.raises(ValueError, match=rf"\[{operation}\] out is read-only"):
+        getattr(alone, operation)(read_only(np.zeros(3)), 0)
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,22 @@ def test_several_calls_and_messages_may_be_under_way(run_ranks, plane):
 
 
 @pytest.mark.parametrize("plane", PLANES)
+def test_threads_call_one_group_and_several_at_a_time(run_ranks, plane):
+    for rounds in run_ranks(ranks.threads_at_once, 2, 20, plane=plane).values():
+        assert rounds == [20] * 6, "right ones of each thread"
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_a_broadcast_cannot_go_into_read_only_memory_but_come_from_there(run_ranks, plane):
+    results = run_ranks(ranks.read_only_broadcasts, 2, plane=plane)
+    assert results[0] == ([], [0.0] * 3)
+    errors, after = results[1]
+    told = "ValueError: [broadcast] data is read-only, and the result has to go there"
+    assert errors == [told, told]
+    assert after == [0.0] * 3
+
+
+@pytest.mark.parametrize("plane", PLANES)
 def test_functions_in_python_reduce(run_ranks, plane):
     results = run_ranks(ranks.user_functions, 3, plane=plane)
     for rank in range(3):

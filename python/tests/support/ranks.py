@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -168,6 +169,46 @@ def in_the_background(group):
     received = group.irecv(np.empty(2), peer, tag=7)
     group.send(np.array([group.rank, 5.0]), peer, tag=7)
     return [*results, received.wait(PATIENCE).tolist()]
+
+
+def threads_at_once(group, rounds):
+    """Threads that use one group, each with a tag of its own, and others with a group each. How
+    many rounds of each gave what they should."""
+    parts = [group.split(0) for _ in range(2)]
+    users = [(group, tag) for tag in range(4)] + [(part, 0) for part in parts]
+
+    def use(number):
+        of, tag = users[number]
+        return sum(_round(of, tag, number, step) for step in range(rounds))
+
+    with ThreadPoolExecutor(len(users)) as pool:
+        return list(pool.map(use, range(len(users))))
+
+
+def _round(group, tag, thread, step):
+    """Some calls whose items depend on all of these; whether they gave what they should."""
+    rank, size = group.rank, group.size
+    count = (3, 1000, 50_000)[step % 3] + thread
+    mine = np.arange(count) * (rank + 1) + 1000 * thread + step
+    all_ranks = [mine + np.arange(count) * (other - rank) for other in range(size)]
+    options = {"tag": tag, "timeout": PATIENCE}
+    results = [
+        (group.allreduce(mine, **options), sum(all_ranks)),
+        (group.allgather(mine, **options), np.stack(all_ranks)),
+        (group.broadcast(mine.copy(), root=1, **options), all_ranks[1]),
+    ]
+    return all(np.array_equal(got, wanted) for got, wanted in results)
+
+
+def read_only_broadcasts(group):
+    """What rank 1 is told when its memory is read-only, and what comes when it is not. That of
+    rank 0, the root, may be."""
+    data = np.full(3, float(group.rank))
+    data.flags.writeable = False
+    if group.rank == 0:
+        return [], group.broadcast(data, timeout=PATIENCE).tolist()
+    errors = [error_of(group.broadcast, data), error_of(group.ibroadcast, data)]
+    return errors, group.broadcast(data.copy(), timeout=PATIENCE).tolist()
 
 
 def user_functions(group):

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,17 +26,30 @@ class CheckedCalls {
   void check_result() const;
 
  private:
+  using Counts = std::vector<std::size_t>;
+
+  [[nodiscard]] bool is(Trait trait) const { return form_.trait == trait; }
+  [[nodiscard]] int root() const;
+  [[nodiscard]] bool is_root() const { return group_.rank() == root(); }
+  [[nodiscard]] std::size_t given(int from, int to) const;
+  [[nodiscard]] Counts given_by(int rank) const;
+  [[nodiscard]] Counts given_to(int rank) const;
+  [[nodiscard]] std::size_t input_items() const;
+  [[nodiscard]] std::size_t output_items() const;
+  [[nodiscard]] std::span<std::uint32_t> input();
+  [[nodiscard]] std::span<const std::uint32_t> result() const;
   [[nodiscard]] collective::Call prepare();
-  [[nodiscard]] std::uint32_t expected(std::size_t place) const;
-  [[nodiscard]] std::size_t results() const;
+  void tell_counts(collective::Call& call) const;
+  [[nodiscard]] std::uint32_t combined(std::size_t place) const;
+  [[nodiscard]] std::vector<std::uint32_t> expected() const;
 
   Group& group_;
   collective::Operation operation_;
   Form form_;
   std::uint32_t call_;
   std::vector<std::uint32_t> own_input_;
-  WritableBuffer arena_;  // instead of own_input_
-  std::vector<std::uint32_t> output_;
+  WritableBuffer arena_;               // instead of own_input_
+  std::vector<std::uint32_t> output_;  // in place the input, too
 };
 
 }  // namespace muster::comm

@@ -54,12 +54,12 @@ class Executioner {
     while (called_) std::this_thread::sleep_for(std::chrono::seconds(1));
   }
 
- private:
   void kill() {
     before_();
     ::raise(SIGKILL);
   }
 
+ private:
   std::function<void()> before_;
   std::atomic<int> left_;
   std::chrono::microseconds late_;

@@ -123,7 +123,7 @@ class ExpelledOn : public OnPlanes {
       CheckedCalls calls(group, operation, form);
       for (; result; ++finished) result = calls.next();
     }
-    check_loss(group, result.error(), victim);
+    check_loss(group, result.error(), {victim});
     const int rank = group.rank();
     Group left = go_on(std::move(group), {victim}, finished);
     demand(!group_memory().contains(stage.victims_memory), "it is the memory of before");
@@ -144,12 +144,11 @@ class ExpelledOn : public OnPlanes {
 TEST_P(ExpelledOn, WhoWakesUpLateDisturbsNobodyAndLearnsIt) {
   std::mt19937_64 random(test_seed());
   test::Sample sample(1);
-  constexpr std::array kPausesIn = {Operation::allreduce, Operation::all_to_all,
-                                    Operation::allgather, Operation::reduce_scatter,
-                                    Operation::broadcast, Operation::gather};
+  const unsigned steps = test::soaks() ? 40 : 5;  // of several calls
   while (sample.more()) {
-    pause_at(kForms[random() % kForms.size()], kPausesIn[random() % kPausesIn.size()],
-             static_cast<int>(random() % kSize), 1 + static_cast<int>(random() % 5));
+    pause_at(kForms[random() % kForms.size()],
+             collective::kOperations[random() % collective::kOperations.size()],
+             static_cast<int>(random() % kSize), 1 + static_cast<int>(random() % steps));
     if (HasFailure()) return;
   }
 }

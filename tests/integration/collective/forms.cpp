@@ -1,6 +1,7 @@
 #include "tests/integration/collective/forms.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -34,14 +35,37 @@ int until_lent(Operation operation) {
   return static_cast<int>(Contest::of(kind, true).trial()) + 4;
 }
 
+bool has_variable_form(Operation operation) {
+  return std::ranges::any_of(collective::algorithm_rows(), [&](const auto& row) {
+    return row.operation == operation && row.variable;
+  });
+}
+
+Form with(Trait trait, Form form) {
+  constexpr std::array kNames = {"", " in place", " variable", " ordered"};
+  form.name += kNames[static_cast<std::size_t>(trait)];
+  form.trait = trait;
+  return form;
+}
+
 std::vector<Form> in_memory(Operation operation) {
   if (operation == Operation::barrier) return {{"brief", 0}};
   const bool combines = collective::is_reducing(operation);
-  return {{"brief", kBrief},
-          {"staged", kStaged, 0, false, "MUSTER_LEND=0"},
-          {"lent", combines ? kLarge : kLent, combines ? until_lent(operation) : 0},
-          {"arena", kStaged, 0, true},
-          {"long", kLong, 0, false, "MUSTER_LEND=0"}};
+  const Form staged{"staged", kStaged, 0, false, "MUSTER_LEND=0"};
+  const Form lent{"lent", combines ? kLarge : kLent, combines ? until_lent(operation) : 0};
+  const Form always_lent{"lent", kLent, 0, false,
+                         fmt::format("MUSTER_COLLECTIVES={}/host:{}-:lend",
+                                     collective::name(operation), collective::shared::kLendFrom)};
+  std::vector<Form> forms{{"brief", kBrief},
+                          staged,
+                          lent,
+                          {"arena", kStaged, 0, true},
+                          {"long", kLong, 0, false, "MUSTER_LEND=0"},
+                          with(Trait::in_place, staged),
+                          with(Trait::in_place, always_lent)};
+  if (has_variable_form(operation)) forms.push_back(with(Trait::variable, always_lent));
+  if (combines) forms.push_back(with(Trait::ordered, staged));
+  return forms;
 }
 
 // The items of a block when `total_bytes` is this or a little more.
@@ -55,21 +79,34 @@ std::string choosing(const collective::AlgorithmRow& row) {
   return fmt::format("MUSTER_COLLECTIVES={}:*:{}", collective::name(row.operation), row.name);
 }
 
+// The form, and what else its algorithm takes.
+void add_by_messages(std::vector<Form>& forms, const collective::AlgorithmRow& row, Form form) {
+  forms.push_back(form);
+  if (row.operation == Operation::barrier) return;
+  form.environment = choosing(row);  // blocks that differ are fewer bytes
+  forms.push_back(with(Trait::in_place, form));
+  if (row.variable) forms.push_back(with(Trait::variable, form));
+  if (row.ordered && collective::is_reducing(row.operation))
+    forms.push_back(with(Trait::ordered, form));
+}
+
 std::vector<Form> by_messages(Operation operation, int size) {
   if (operation == Operation::barrier) return {{"dissemination", 0}};
   std::vector<Form> forms;
+  const auto is_there = [&](std::string_view name) {
+    return std::ranges::find(forms, name, &Form::name) != forms.end();
+  };
   const auto table = collective::ChoiceTable::builtin();
   for (const auto& row : table.rows())
     if (row.operation == operation && row.layout == collective::Layout::flat)
-      forms.push_back({std::string(row.name()), block_for(operation, row.from, size)});
+      add_by_messages(forms, *collective::find_algorithm(operation, row.name()),
+                      {std::string(row.name()), block_for(operation, row.from, size)});
   // Those that run only when they are asked for.
-  for (const auto& row : collective::algorithm_rows()) {
-    const bool there = std::any_of(forms.begin(), forms.end(),
-                                   [&](const Form& form) { return form.name == row.name; });
-    if (row.operation != operation || row.needs_hosts || there) continue;
-    forms.push_back(
-        {std::string(row.name), block_for(operation, 20'000, size), 0, false, choosing(row)});
-  }
+  for (const auto& row : collective::algorithm_rows())
+    if (row.operation == operation && !row.needs_hosts && !is_there(row.name))
+      add_by_messages(
+          forms, row,
+          {std::string(row.name), block_for(operation, 20'000, size), 0, false, choosing(row)});
   return forms;
 }
 
@@ -85,11 +122,11 @@ std::vector<Form> forms_on_hosts(Operation operation, int size) {
     if (row.operation != operation || !row.needs_hosts) continue;
     Form form{.name = std::string(row.name), .environment = choosing(row), .hosts = size / 2};
     if (operation != Operation::barrier) form.count = kBrief;
-    forms.push_back(form);
+    add_by_messages(forms, row, form);
     if (operation == Operation::barrier) continue;
     form.name = "large " + form.name;
     form.count = block_for(operation, collective::kLargeBetweenHosts, size);
-    forms.push_back(form);
+    add_by_messages(forms, row, form);
   }
   return forms;
 }

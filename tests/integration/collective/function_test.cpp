@@ -229,9 +229,10 @@ TEST_P(FunctionOn, TwoThatCloseEachOthersGroupBothReturn) {
       [](const Result<void>& next) { demand_error(next, Errc::closed, "the next call"); });
 }
 
-TEST_P(FunctionOn, TwoThatGiveUpCallsWithEachOthersTagBothReturn) {
-  // Functions of calls by messages are called one after the other.
-  if (GetParam().plane == Plane::network) GTEST_SKIP() << "they never meet";
+/// In memory only: functions of calls by messages are called one after the other.
+using FunctionInMemory = FunctionOn;
+
+TEST_P(FunctionInMemory, TwoThatGiveUpCallsWithEachOthersTagBothReturn) {
   meet_in_functions(
       1, [](Group&, Handle& next) { next.cancel(); },
       [](const Result<void>& next) { demand_error(next, Errc::cancelled, "the next call"); });
@@ -244,6 +245,7 @@ TEST_P(FunctionOn, TheBackgroundThreadLetsGoOfTheLastGroupAndItsHandles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Planes, FunctionOn, kEveryPlane, testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Planes, FunctionInMemory, kInMemory, testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace muster::comm

@@ -176,7 +176,7 @@ TEST_P(MembershipOn, AKillInShrinkIsASecondLoss) {
     if (rank == first) ::raise(SIGKILL);
     const auto result = group.barrier();
     demand(!result, "no call failed");
-    check_loss(group, result.error(), first);
+    check_loss(group, result.error(), {first});
     danger = true;
     auto shrunk = demand(group.shrink(kInTime), "shrink");
     danger = false;

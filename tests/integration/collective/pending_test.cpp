@@ -110,7 +110,7 @@ TEST_P(PendingOn, AllThatWasStartedEndsWhenARankIsKilled) {
             finished = started.check_end();
             board->loss.note_error(rank);
           }
-          check_agreement(group, kVictim);
+          check_agreement(group, {kVictim});
           end_with(go_on(std::move(group), {kVictim}, finished));
         });
       }));

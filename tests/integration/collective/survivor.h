@@ -30,11 +30,11 @@ struct LossBoard {
 
 // What every survivor, a process, checks. What is wrong ends it.
 
-/// The error is a loss and names the victim, and later calls fail alike.
-void check_loss(Group& group, const Error& error, int victim);
+/// The error is a loss and names victims, some of them or all, and later calls fail alike.
+void check_loss(Group& group, const Error& error, const std::vector<int>& victims);
 
-/// The others agree, also on a group that has lost a rank, and on the same bits.
-void check_agreement(Group& group, int victim);
+/// The others agree, also on a group that has lost ranks, and on the same bits.
+void check_agreement(Group& group, const std::vector<int>& victims);
 
 /// Shrinks, checks what is said about it, and lets go of the old group and its memory. `finished`
 /// is how many calls with tag 0 this rank has finished.
