@@ -53,7 +53,9 @@ def counts(operation: str, name: str, given: Iterable[int] | None, size: int) ->
         )
     for count in numbers_:
         if count not in _ITEMS:
-            raise ValueError(f"[{operation}] {name} holds {count}; a block has from 0 to 2**48 - 1 items")
+            raise ValueError(
+                f"[{operation}] {name} holds {count}; a block has from 0 to 2**48 - 1 items"
+            )
     return numbers_
 
 

@@ -532,7 +532,9 @@ class Group:
         try:
             return Handle(self._native.irecv(out, source, tag, timeout), out)
         except TypeError as error:
-            raise explain("irecv", error, out=out, source=source, tag=tag, timeout=timeout) from None
+            raise explain(
+                "irecv", error, out=out, source=source, tag=tag, timeout=timeout
+            ) from None
 
     # ---- Members
 
