@@ -29,6 +29,8 @@ constexpr const char* kData = "data";
 // How often the background thread looks who fell silent. Processes of this host that end are
 // noticed at once.
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);
+// The same where calls are under way.
+constexpr Duration kLookOften = std::chrono::milliseconds(1);
 // Waiting threads look again at least this often.
 constexpr Duration kLongestWait = std::chrono::milliseconds(20);
 // How often those that wait for long are asked whether they want to stop.
@@ -436,12 +438,12 @@ bool Crew::runs_here(const std::string& member, const Hello& hello) const {
 void Crew::wake_background() { interrupt_.set(); }
 
 void Crew::run(const std::stop_token& stop) {
-  bool busy = false;
+  Duration rest = kLookEvery;
   while (!stop.stop_requested()) {
-    watch_processes(busy ? Duration::zero() : kLookEvery);
-    busy = progress();
-    busy = progress_in_memory() || busy;
-    if (!busy) regain_patience();
+    watch_processes(rest);
+    rest = progress();
+    if (progress_in_memory()) rest = Duration::zero();
+    if (rest == kLookEvery) regain_patience();
     do_what_was_left();
   }
 }
@@ -465,15 +467,18 @@ void Crew::watch_processes(Duration at_most) {
   }
 }
 
-bool Crew::progress() {
+Duration Crew::progress() {
   Lock lock(mutex_);
   if (!receiving_) take_messages(lock, Duration::zero());
   bool busy = false;
   // What a group carries on may close another.
   for (const auto& [group, sink] : std::map(sinks_))
     if (sinks_.contains(group)) busy = sink->progress() || busy;
-  if (busy && !receiving_) take_messages(lock, std::chrono::milliseconds(1));
-  return busy;
+  if (!busy) return kLookEvery;
+  // Another thread waits for messages, and carries on what they are for.
+  if (receiving_) return kLookOften;
+  take_messages(lock, kLookOften);
+  return Duration::zero();
 }
 
 bool Crew::progress_in_memory() {

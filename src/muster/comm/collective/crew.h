@@ -184,7 +184,8 @@ class Crew : public std::enable_shared_from_this<Crew> {
   [[nodiscard]] std::vector<CrewSink*> sinks() const;
   void run(const std::stop_token& stop);
   void watch_processes(Duration at_most);
-  bool progress();
+  /// How long nothing needs to be looked at again.
+  Duration progress();
   bool progress_in_memory();
   void regain_patience();
   void do_what_was_left();

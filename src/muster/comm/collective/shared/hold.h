@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <sched.h>
 #include <thread>
 
@@ -19,7 +20,12 @@ class Hold {
   }
   /// Not by the thread that holds it.
   void lock() {
-    while (!try_lock()) ::sched_yield();
+    for (int vain = 0; !try_lock(); ++vain) {
+      if (vain < kYields)
+        ::sched_yield();
+      else  // it is in a function of the program
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
   }
   void unlock() { holder_.store({}, std::memory_order_release); }
   /// By this thread: it is inside of what it does with the lock, in a function of the program.
@@ -28,6 +34,8 @@ class Hold {
   }
 
  private:
+  static constexpr int kYields = 1000;
+
   std::atomic<std::thread::id> holder_{};
 };
 
