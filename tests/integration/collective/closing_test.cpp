@@ -2,6 +2,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <latch>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "tests/integration/collective/group_memory.h"
 #include "tests/integration/collective/processes.h"
 #include "tests/integration/collective/ranks.h"
+#include "tests/support/child.h"
 
 // What is left of a group that was closed and not destroyed.
 
@@ -218,44 +220,83 @@ TEST_P(ClosingOn, EndsTheCallsOfOtherThreads) {
   });
 }
 
-/// In memory only: by messages, who lets go waits until the function is over.
-using ClosingInMemory = ClosingOn;
+/// In memory a call can hold up the end of a group, by the function that combines its items.
+class ClosingInMemory : public ClosingOn {
+ protected:
+  /// One of two ranks does something, while another thread of it closes the group and waits for a
+  /// call.
+  template <class Do>
+  static void while_closing(Group& group, Do act) {
+    std::latch is_called(1);
+    std::latch may_return(1);
+    std::thread reduces([&] {
+      static_cast<void>(reduce(group, [&] {
+        is_called.count_down();
+        may_return.wait();
+      }));
+    });
+    is_called.wait();
+    std::vector<Handle> handles;
+    const auto start = [&] {
+      auto started = group.ibarrier({.tag = 2});
+      if (started) handles.push_back(*std::move(started));
+      return started.has_value();
+    };
+    demand(start(), "start");
+    std::thread closes([&] { group.close(); });
+    const TimePoint deadline = std::chrono::steady_clock::now() + kSoon;
+    while (start() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    act();
+    handles.clear();
+    may_return.count_down();
+    reduces.join();
+    closes.join();
+  }
+  /// A call whose function only rank 1 runs.
+  static Result<void> reduce(Group& group, const std::function<void()>& act) {
+    std::vector<int> item(1, 1);
+    std::vector<int> sum(1);
+    const auto function = [&](std::byte*, const std::byte*, std::size_t) { act(); };
+    return group.reduce(item, sum, collective::Reduction::of(function), 1, {.timeout = kSoon});
+  }
+};
 
 // Who lets go of them may do so because the group is closed: the others are to hear that it left.
 TEST_P(ClosingInMemory, GivesUpNothingForTheOthersWhenHandlesAreLetGoMeanwhile) {
   as_processes(2, [&](int rank) {
     Group group = join(rank);
-    std::latch is_called(1);
-    std::latch may_return(1);
-    const auto function = [&](std::byte*, const std::byte*, std::size_t) {
-      is_called.count_down();
-      may_return.wait();
-    };
-    const auto reduce = [&] {
-      std::vector<int> item(1, 1);
-      std::vector<int> sum(1);
-      static_cast<void>(
-          group.reduce(item, sum, collective::Reduction::of(function), 1, {.timeout = kSoon}));
-    };
+    if (rank == 1) return while_closing(group, [] {});
+    static_cast<void>(reduce(group, [] {}));
+    const auto result = group.barrier({.tag = 1, .timeout = kSoon});
+    demand(!result && result.error().is(Errc::rank_lost),
+           result ? "went well" : result.error().message());
+  });
+}
+
+TEST_P(ClosingInMemory, ACallByMessagesThatIsGivenUpMeanwhileTouchesMemoryNoMore) {
+  const test::Milestone given_up;
+  as_processes(2, [&](int rank) {
+    Group group = join(rank);
+    // These have channels in memory, and those of other tags go by messages.
+    for (int tag = 1; tag < 16; ++tag) demand(group.barrier({.tag = tag}), "barrier");
+    constexpr int kByMessages = 100;
+    std::vector<int> data(4, 1);
+    std::vector<int> sums(4);
     if (rank == 0) {
-      may_return.count_down();
-      reduce();
-      const auto result = group.barrier({.tag = 1, .timeout = kSoon});
-      return demand(!result && result.error().is(Errc::rank_lost),
-                    result ? "went well" : result.error().message());
+      static_cast<void>(reduce(group, [] {}));
+      demand(given_up.wait(), "the other gives up");
+      const auto result = group.allreduce(data, sums, {}, {.tag = kByMessages, .timeout = kSoon});
+      return demand(!result || sums == std::vector<int>(4, 2), "it is right");
     }
-    std::thread reduces(reduce);
-    is_called.wait();
-    std::thread closes([&] { group.close(); });
-    std::vector<Handle> handles;
-    while (auto started = group.ibarrier({.tag = 2})) {
-      handles.push_back(*std::move(started));
-      std::this_thread::yield();
-    }
-    handles.clear();
-    may_return.count_down();
-    reduces.join();
-    closes.join();
+    Handle handle = demand(group.iallreduce(data, sums, {}, {.tag = kByMessages}), "start");
+    while_closing(group, [&] {
+      handle.cancel();
+      data.assign(4, 999);
+      given_up.reach();
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      demand(sums == std::vector<int>(4), "its result is not written");
+    });
   });
 }
 

@@ -369,7 +369,12 @@ void Group::Impl::expel() {
 }
 
 void Group::Impl::break_group(const Error& error) {
-  if (error_ || closed_) return;
+  if (error_) return;
+  if (closed_) {
+    // The others hear that this rank leaves. What ended the call counts on its end.
+    if (network_) network_->end(closed_error());
+    return;
+  }
   if (shared_) shared_->end_with(error);
   error_ = shared_ ? shared_->error() : error;  // another rank may have ended it before
   if (network_) network_->end(*error_);
@@ -420,10 +425,10 @@ std::vector<int> Group::Impl::lost() const {
 }
 
 void Group::Impl::close() {
-  if (inherited() || !crew_) return;
+  if (inherited()) return;
   // First: whoever sees that the group is closed, and lets go of handles, gives up nothing.
   if (shared_) shared_->refuse_calls();
-  if (closed_.exchange(true)) return;
+  if (closed_.exchange(true) || !crew_) return;
   // Those who still need this rank must not wait for it, the others need not care.
   if (shared_) shared_->close();
   crew_->with_lock([self = shared_from_this()] { self->say_farewell(); });

@@ -336,6 +336,7 @@ void NetworkPlane::give_up_overdue() {
 void NetworkPlane::advance(Lane& lane) {
   while (!lane.queue.empty()) {
     const auto first = lane.queue.front();
+    if (first->over()) return first->stop();  // it was given up, and the group ends
     auto over = first->advance();
     if (first->over()) return first->stop();  // its function ended the group
     if (over && !*over) return;
