@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <fcntl.h>
 #include <iostream>
 #include <signal.h>
 #include <string_view>
@@ -20,9 +21,17 @@ std::size_t terminal_rows() {
   return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
+// What is opened later must not get the number of a standard stream that is closed: that would be
+// written to.
+void fill_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);  // writing fails
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_closed_streams();
   // Whoever started us may have had it ignored: then nobody is told how our children ended.
   ::signal(SIGCHLD, SIG_DFL);
   return muster::cli::run(argc, argv,

@@ -8,6 +8,7 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -42,13 +43,21 @@ std::string prefix(unsigned rank, unsigned ranks, bool colour) {
   return colour ? fmt::format("\033[{}m{}\033[0m", 31 + rank % kColours, text) : text;
 }
 
+bool are_same_file(int one, int other) {
+  struct stat first{};
+  struct stat second{};
+  return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 // Writes what the ranks print: whole lines behind the number of the rank, or bytes as they come.
 class Printer {
  public:
   Printer(const Options& options, const Io& io) : options_(options), io_(io) {
     if (io.out_fd < 0) return;
     queues_.emplace_back(io.out_fd);
-    queues_.emplace_back(io.err_fd);
+    // Two would write into each other's lines.
+    if (!are_same_file(io.out_fd, io.err_fd)) queues_.emplace_back(io.err_fd);
   }
 
   void take(unsigned rank, RankStream stream, std::string_view piece) {
@@ -60,23 +69,27 @@ class Printer {
 
   [[nodiscard]] std::span<OutputQueue> queues() { return queues_; }
 
-  /// The run is over: says why, if there is something to say, and somebody reads. Returns whether
-  /// all that the ranks printed has arrived.
-  [[nodiscard]] bool finish(const std::string& failure) {
-    for (const OutputQueue& queue : queues_) note_loss(queue.error_number());
-    for (OutputQueue& queue : queues_) queue.write();
-    const auto waits = [](const OutputQueue& queue) { return !queue.empty(); };
-    const bool is_read = queues_.empty() || !waits(queues_[kErr]);
-    if (is_read && !failure.empty()) report(io_, failure);
-    return loss_ == 0 && std::ranges::none_of(queues_, waits);
+  /// A line about the run.
+  void say(std::string_view message) {
+    std::ostringstream text;
+    report({.out = text, .err = text}, message);
+    write(RankStream::err, text.str());
+  }
+  /// The run is over. Returns whether all that the ranks printed has arrived.
+  [[nodiscard]] bool finish() {
+    bool arrived = true;
+    for (OutputQueue& queue : queues_) {
+      queue.write();
+      arrived = arrived && queue.empty();
+      note_loss(queue.error_number());
+    }
+    return arrived && loss_ == 0;
   }
 
  private:
-  static constexpr std::size_t kErr = 1;
-
   void write(RankStream stream, std::string_view text) {
     if (!queues_.empty()) {
-      OutputQueue& queue = queues_[stream == RankStream::out ? 0 : kErr];
+      OutputQueue& queue = stream == RankStream::out ? queues_.front() : queues_.back();
       queue.add(text);
       return note_loss(queue.error_number());
     }
@@ -84,18 +97,16 @@ class Printer {
     errno = 0;
     if (!to.write(text.data(), static_cast<std::streamsize>(text.size())).flush()) note_loss(errno);
   }
-  // Said once, and at once: the run may take hours.
+  // Said once, and soon: the run may take hours.
   void note_loss(int error_number) {
     if (error_number == 0 || loss_ != 0) return;
     loss_ = error_number;
-    std::ostringstream text;
-    report({.out = text, .err = text}, system_error(loss_, "cannot write what the ranks print"));
-    write(RankStream::err, text.str());
+    say(system_error(loss_, "cannot write what the ranks print").message());
   }
 
   const Options& options_;
   Io io_;
-  std::vector<OutputQueue> queues_;  // of both descriptors, where there are any
+  std::vector<OutputQueue> queues_;  // of both streams or of each, where there are descriptors
   int loss_ = 0;                     // why something did not arrive, as errno has it
   std::map<std::pair<unsigned, RankStream>, LinePrefixer> prefixers_;
 };
@@ -115,18 +126,18 @@ void check(Options& options) {
 int run(Options& options, const Io& io) {
   check(options);
   Printer printer(options, io);
-  const auto result = cluster::run_ranks(
-      options.run,
-      [&](unsigned rank, RankStream stream, std::string_view piece) {
-        printer.take(rank, stream, piece);
-      },
-      printer.queues());
-  if (!result) return report(io, result.error());
-  const std::string failure = result->failed_rank
-                                  ? fmt::format("rank {} of {}: {}", *result->failed_rank,
-                                                options.run.ranks, result->record.description())
-                                  : "";
-  const bool arrived = printer.finish(failure);
+  const auto print = [&](unsigned rank, RankStream stream, std::string_view piece) {
+    printer.take(rank, stream, piece);
+  };
+  const auto conclude = [&](const cluster::RankRunResult& result) {
+    if (result.failed_rank)
+      printer.say(fmt::format("rank {} of {}: {}", *result.failed_rank, options.run.ranks,
+                              result.record.description()));
+  };
+  const auto result = cluster::run_ranks(options.run, print, printer.queues(), conclude);
+  if (!result) printer.say(result.error().message());
+  const bool arrived = printer.finish();
+  if (!result) return kFailed;
   return result->exit_code == 0 && !arrived ? kFailed : result->exit_code;
 }
 

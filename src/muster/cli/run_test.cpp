@@ -1,7 +1,11 @@
 #include "muster/cli/run.h"
 
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <sstream>
+#include <thread>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -77,6 +81,38 @@ TEST(Run, SaysWhenOutputIsLostAndFails) {
     EXPECT_EQ(run(static_cast<int>(argv.size()), argv.data(), {out, err}), kFailed);
     EXPECT_EQ(err.str(), "muster: cannot write what the ranks print: No space left on device\n");
   }
+}
+
+// As `2>&1 |` has it, with a reader that takes a little at a time.
+TEST(Run, LeavesLinesWholeThatGoIntoOnePipe) {
+  std::array<int, 2> ends{-1, -1};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  std::string all;
+  std::thread reader([&] {
+    std::array<char, 4096> piece;
+    for (ssize_t count = 0; (count = ::read(ends[0], piece.data(), piece.size())) > 0;)
+      all.append(piece.data(), static_cast<std::size_t>(count));
+  });
+  const std::string script = "seq 10000 40000 & seq 10000 40000 >&2; wait; exit 3";
+  const std::vector<const char*> argv = {"muster", "run", "-n", "2",           "--keep-going",
+                                         "--",     "sh",  "-c", script.c_str()};
+  std::ostringstream unused;
+  EXPECT_EQ(run(static_cast<int>(argv.size()), argv.data(),
+                {.out = unused, .err = unused, .out_fd = ends[1], .err_fd = ends[1]}),
+            3);
+  ::close(ends[1]);
+  reader.join();
+  ::close(ends[0]);
+  EXPECT_EQ(unused.str(), "");
+  std::istringstream lines(all);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const bool is_number =
+        line.size() == 9 && (line.starts_with("[0] ") || line.starts_with("[1] "));
+    const bool is_last = line.starts_with("muster: rank ") && line.ends_with(" of 2: exit code 3");
+    ASSERT_TRUE(is_number || is_last) << line;
+  }
+  EXPECT_EQ(count, 4u * 30'001 + 1);
 }
 
 TEST(Run, RefusesWhatLooksLikeAnOptionAndIsNone) {

@@ -5,11 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "muster/runtime/fd.h"
+
 namespace muster {
 
 /// Text for a descriptor whose reader may be slow, such as a pager, or gone to sleep: whoever
-/// writes here never waits, and keeps what does not go yet. The descriptor stays as it is, because
-/// other processes may have it, too. Not thread-safe.
+/// writes here does not wait, and keeps what does not go yet. The descriptor stays as it is,
+/// because other processes may have it, too: pipes and terminals are opened once more. Not
+/// thread-safe.
 class OutputQueue {
  public:
   /// Who produces text should wait while so much is there.
@@ -17,7 +20,8 @@ class OutputQueue {
 
   explicit OutputQueue(int fd);
 
-  [[nodiscard]] int fd() const { return fd_; }
+  /// To be watched for room while this is not empty.
+  [[nodiscard]] int fd() const { return own_ ? own_.get() : fd_; }
   [[nodiscard]] bool empty() const { return text_.empty(); }
   [[nodiscard]] bool full() const { return text_.size() - written_ >= kFull; }
   /// What ended the writing, as errno has it; 0 if nothing did. From then on text is forgotten.
@@ -33,7 +37,8 @@ class OutputQueue {
   std::optional<std::size_t> write_some();
 
   int fd_;
-  bool never_waits_;
+  FileDescriptor own_;  // of the same file, that does not wait
+  bool waits_ = false;  // what is written there may wait
   std::string text_;
   std::size_t written_ = 0;  // of the text
   int error_number_ = 0;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
@@ -71,6 +72,18 @@ TEST(OutputQueue, KeepsWhatDoesNotGoAndTheOrder) {
   EXPECT_EQ(arrived, text);
 }
 
+TEST(OutputQueue, DoesNotWaitForATerminalThatTakesNothing) {
+  const FileDescriptor terminal(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  ASSERT_EQ(::grantpt(terminal.get()), 0);
+  ASSERT_EQ(::unlockpt(terminal.get()), 0);
+  const FileDescriptor out(::open(::ptsname(terminal.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  OutputQueue queue(out.get());
+  queue.add(numbered(OutputQueue::kFull));
+  queue.write();
+  EXPECT_FALSE(queue.empty());
+  EXPECT_EQ(queue.error_number(), 0);
+}
+
 TEST(OutputQueue, WritesToFilesAsWell) {
   const test::TempDir folder;
   const auto path = folder.path() / "out";
@@ -82,6 +95,14 @@ TEST(OutputQueue, WritesToFilesAsWell) {
   EXPECT_TRUE(queue.empty());
   std::ifstream stream(path);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), text);
+}
+
+TEST(OutputQueue, DoesNotWriteWhereItMayNot) {
+  const FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  OutputQueue queue(input.get());
+  queue.add("text");
+  queue.write();
+  EXPECT_EQ(queue.error_number(), EBADF);
 }
 
 TEST(OutputQueue, SaysWhatCannotBeWrittenAndForgetsIt) {

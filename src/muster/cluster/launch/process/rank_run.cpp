@@ -72,14 +72,27 @@ class Run {
     while (running_ > 0) {
       step();
       if (deadline_ && SteadyClock().now() >= *deadline_) end();
-      for (unsigned rank = 0; rank < ranks_.size(); ++rank) look(rank);
+      // Beginning with another each time, so that none fills the queue alone.
+      const std::size_t first = turn_++;
+      for (std::size_t i = 0; i < ranks_.size(); ++i)
+        look(static_cast<unsigned>((first + i) % ranks_.size()));
     }
     for (unsigned rank = 0; rank < ranks_.size(); ++rank) {
       close(rank, RankStream::out, ranks_[rank].process.output());
       close(rank, RankStream::err, ranks_[rank].process.errors());
     }
-    finish_writing();
     return result_;
+  }
+
+  // Whoever reads may take their time, unless this process was told to leave.
+  void finish_writing() {
+    Deadline until;
+    while (is_writing()) {
+      if (leaves_ && !until) until = SteadyClock().now() + options_.grace;
+      if (until && SteadyClock().now() >= *until) return;
+      deadline_ = until;
+      step();
+    }
   }
 
   void end() {
@@ -106,13 +119,6 @@ class Run {
     return merged_environment(merged_environment(own, options_.environment), place);
   }
 
-  // Whoever reads may take their time, unless this process was told to leave.
-  void finish_writing() {
-    deadline_.reset();
-    if (std::exchange(leaves_, false)) deadline_ = SteadyClock().now() + options_.grace;
-    while (is_writing() && !leaves_ && (!deadline_ || SteadyClock().now() < *deadline_)) step();
-  }
-
   void step() {
     wait();
     while (const auto number = signals_.take()) pass_on(*number);
@@ -125,9 +131,8 @@ class Run {
     watch(signals_.fd(), POLLIN);
     for (Rank& rank : ranks_) {
       if (!rank.ended) watch(rank.process.ended_fd(), POLLIN);
-      if (is_full()) continue;
-      watch(rank.process.output().get(), POLLIN);
-      watch(rank.process.errors().get(), POLLIN);
+      if (!is_full(RankStream::out)) watch(rank.process.output().get(), POLLIN);
+      if (!is_full(RankStream::err)) watch(rank.process.errors().get(), POLLIN);
     }
     for (const OutputQueue& queue : queues_) {
       if (!queue.empty()) watch(queue.fd(), POLLOUT);
@@ -139,8 +144,9 @@ class Run {
     if (fd >= 0) slots_.push_back({.fd = fd, .events = events, .revents = 0});
   }
 
-  [[nodiscard]] bool is_full() const {
-    return std::ranges::any_of(queues_, [](const OutputQueue& queue) { return queue.full(); });
+  [[nodiscard]] bool is_full(RankStream stream) const {
+    if (queues_.empty()) return false;
+    return (stream == RankStream::out ? queues_.front() : queues_.back()).full();
   }
   [[nodiscard]] bool is_writing() const {
     return std::ranges::any_of(queues_, [](const OutputQueue& queue) { return !queue.empty(); });
@@ -176,9 +182,8 @@ class Run {
     const auto record = rank.ended ? std::nullopt : rank.process.try_end();
     const bool ends = record.has_value();
     for (int pieces = 0; pieces < (ends ? kMostPieces : 1); ++pieces) {
-      if (!ends && is_full()) break;
-      const bool more_out = take_piece(number, RankStream::out, rank.process.output());
-      const bool more_err = take_piece(number, RankStream::err, rank.process.errors());
+      const bool more_out = take_piece(number, RankStream::out, rank.process.output(), ends);
+      const bool more_err = take_piece(number, RankStream::err, rank.process.errors(), ends);
       if (!more_out && !more_err) break;
     }
     if (!record) return;
@@ -190,9 +195,9 @@ class Run {
     if (!told_to_end_ && !options_.keep_going) end();
   }
 
-  // Whether there was something to read.
-  bool take_piece(unsigned number, RankStream stream, FileDescriptor& from) {
-    if (!from) return false;
+  // Whether there was something to read. What is `last` is taken even where it has to be kept.
+  bool take_piece(unsigned number, RankStream stream, FileDescriptor& from, bool last) {
+    if (!from || (!last && is_full(stream))) return false;
     std::array<char, 65536> piece;
     const ssize_t count = ::read(from.get(), piece.data(), piece.size());
     if (count < 0) return errno == EINTR;
@@ -218,6 +223,7 @@ class Run {
   FileDescriptor watch_;  // its end ends all ranks
   std::vector<Rank> ranks_;
   std::size_t running_ = 0;
+  std::size_t turn_ = 0;
   std::vector<pollfd> slots_;
   Deadline deadline_;
   bool interrupted_ = false;
@@ -229,7 +235,8 @@ class Run {
 }  // namespace
 
 Result<RankRunResult> run_ranks(const RankRunOptions& options, const RankOutput& output,
-                                std::span<OutputQueue> queues) {
+                                std::span<OutputQueue> queues,
+                                const std::function<void(const RankRunResult&)>& ended) {
   allow_many_descriptors();
   auto signals = SignalReader::open(not_ignored(
       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGCONT}));
@@ -238,6 +245,8 @@ Result<RankRunResult> run_ranks(const RankRunOptions& options, const RankOutput&
   const auto started = run.start();
   if (!started) run.end();
   const RankRunResult result = run.live();
+  if (started && ended) ended(result);
+  run.finish_writing();
   if (!started) return fail(started.error());
   return result;
 }

@@ -43,10 +43,12 @@ struct RankRunResult {
 /// stops this process as well. Nothing outlives it, however it ends. The failure of the first start
 /// is an error. To be called from the main thread.
 ///
-/// Writes what `output` puts into `queues`, too: the ranks wait while one of them is full. It
-/// returns once they are empty, or, after a signal that ends programs, `grace` after the last rank.
-[[nodiscard]] Result<RankRunResult> run_ranks(const RankRunOptions& options,
-                                              const RankOutput& output,
-                                              std::span<OutputQueue> queues = {});
+/// Writes what `output` puts into `queues`, too: one for both streams, or one for each. What ranks
+/// print waits while its queue is full. When all have ended, `ended` may add the last words.
+/// Returns once the queues are empty, or, after a signal that ends programs, when `grace` is over
+/// as well.
+[[nodiscard]] Result<RankRunResult> run_ranks(
+    const RankRunOptions& options, const RankOutput& output, std::span<OutputQueue> queues = {},
+    const std::function<void(const RankRunResult&)>& ended = {});
 
 }  // namespace muster::cluster

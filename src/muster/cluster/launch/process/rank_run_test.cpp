@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -146,45 +147,67 @@ TEST(RankRun, LosesNoOutputWhenItIsWrittenSlowly) {
   }
 }
 
-// A run in a process of its own, whose output nobody reads.
-class UnreadRun : public testing::Test {
+// A run in a process of its own, which writes to a pipe. The first rank prints without end.
+class RunIntoPipe : public testing::Test {
  protected:
-  UnreadRun() {
-    EXPECT_EQ(::pipe2(ends_.data(), O_CLOEXEC), 0);
+  void SetUp() override {
+    ASSERT_EQ(::pipe2(ends_.data(), O_CLOEXEC), 0);
     run_ = std::make_unique<test::Child>([this] {
       for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
+      ::close(ends_[0]);
       std::vector<OutputQueue> queues;
       queues.emplace_back(ends_[1]);
-      ::close(ends_[0]);
       const auto result = run_ranks(
           {.ranks = 2,
-           .command = {"/bin/sh", "-c", "[ $MUSTER_RANK = 0 ] && exit; echo $$ >&2; exec yes"},
+           .command =
+               {"/bin/sh", "-c",
+                "echo $$ > " + file("$MUSTER_RANK") +
+                    "; [ $MUSTER_RANK = 0 ] && exec yes; sleep 0.2; echo here; exec sleep 100"},
            .grace = milliseconds(200)},
-          [&](unsigned, RankStream stream, std::string_view piece) {
-            if (stream == RankStream::out) return queues.front().add(piece);
-            if (piece.empty()) return;
-            std::ofstream(pid_file()) << piece;
-          },
-          queues);
+          [&](unsigned, RankStream, std::string_view piece) { queues.front().add(piece); }, queues,
+          [&](const RankRunResult&) { queues.front().add("the end"); });
       ::_exit(result ? result->exit_code : 1);
     });
   }
-  ~UnreadRun() override {
+  void TearDown() override {
     for (const int end : ends_) ::close(end);
   }
-  [[nodiscard]] std::filesystem::path pid_file() const { return folder_.path() / "pid"; }
+  [[nodiscard]] std::string file(const std::string& name) const {
+    return (folder_.path() / name).string();
+  }
+  [[nodiscard]] std::string read() const {
+    std::string text(65536, '\0');
+    const ssize_t count = ::read(ends_[0], text.data(), text.size());
+    text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return text;
+  }
 
   test::TempDir folder_;
   std::array<int, 2> ends_{-1, -1};
   std::unique_ptr<test::Child> run_;
 };
 
-TEST_F(UnreadRun, DoesNotKeepSignalsFromTheRanks) {
-  const pid_t rank = await_pid(pid_file());
+TEST_F(RunIntoPipe, HearsSignalsWhileNobodyReads) {
+  const std::array pids{await_pid(file("0")), await_pid(file("1"))};
   EXPECT_TRUE(becomes(run_->pid(), 'S'));
   run_->signal(SIGTERM);
   EXPECT_EQ(run_->wait(), 128 + SIGTERM);
-  EXPECT_TRUE(goes_away(rank));
+  EXPECT_TRUE(std::ranges::all_of(pids, goes_away));
+}
+
+TEST_F(RunIntoPipe, GivesEachRankItsTurnBesideOneThatPrintsWithoutEnd) {
+  const TimePoint deadline = SteadyClock().now() + seconds(20);
+  while (read().find("here") == std::string::npos) ASSERT_LT(SteadyClock().now(), deadline);
+}
+
+TEST_F(RunIntoPipe, WritesWhatWasPrintedAndTheLastWordsToWhoReadsLate) {
+  std::string all = read();
+  EXPECT_TRUE(all.starts_with("y\ny\n"));
+  run_->signal(SIGTERM);
+  ::close(std::exchange(ends_[1], -1));
+  for (std::string text = read(); !text.empty(); text = read()) all += text;
+  EXPECT_TRUE(all.ends_with("the end"));
+  EXPECT_EQ(run_->wait(), 128 + SIGTERM);
 }
 
 class RankRunProcess : public testing::Test {
