@@ -128,7 +128,9 @@ Result<ChildProcess> ChildProcess::spawn(const SpawnOptions& options) {
     return fail(system_error(reason, "watch '" + options.program + "'"));
   }
   if (!options.environment || !options.environment->empty()) await_environment(pid);
-  return ChildProcess(pid, std::move(*pidfd));
+  ChildProcess child(pid, std::move(*pidfd));
+  (void)child.try_wait();  // which sees a stranger that has its pid by now
+  return child;
 }
 
 Result<ChildProcess> ChildProcess::ended(pid_t pid) {

@@ -77,7 +77,7 @@ TEST(ChildProcess, TellsTheSignalThatEndedIt) {
 
 class Unwaited : public testing::Test {
  protected:
-  ~Unwaited() override { ::signal(SIGCHLD, before_); }
+  void TearDown() override { ::signal(SIGCHLD, before_); }
 
   const sighandler_t before_ = ::signal(SIGCHLD, SIG_IGN);
 };
