@@ -81,7 +81,8 @@ class Maker {
   void read_buffers() {
     using Access = ArrayView::Access;
     if (call_.operation == Operation::barrier) return;
-    const bool needs_input = call_.operation == Operation::scatter && is_root();
+    const bool needs_input = (call_.operation == Operation::scatter && is_root()) ||
+                             (call_.operation == Operation::all_to_all && call_.variable);
     if (arguments_.input.is_none() && (arguments_.output.is_none() || needs_input))
       throw nb::type_error((what("data") + " is missing").c_str());
     // What the root of a broadcast gives is only read, though the others write theirs.

@@ -117,6 +117,7 @@ def test_shared_arrays_are_arrays(alone):
         (lambda g: g.broadcast(None), TypeError, "[broadcast] data is missing"),
         (lambda g: g.scatter(None), TypeError, "[scatter] data is missing"),
         (lambda g: g.scatter(None, np.zeros(3)), TypeError, "[scatter] data is missing"),
+        (lambda g: g.all_to_all(None, np.zeros(2), counts=[2]), TypeError, "data is missing"),
         (lambda g: g.ireduce(None), TypeError, "[reduce] data is missing"),
         (lambda g: g.send(None, 0), TypeError, "[send] data is missing"),
         (lambda g: g.irecv(None, 0), TypeError, "[irecv] out is missing"),
