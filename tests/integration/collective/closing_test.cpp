@@ -239,8 +239,9 @@ class ClosingInMemory : public ClosingOn {
     std::vector<Handle> handles;
     const auto start = [&] {
       auto started = group.ibarrier({.tag = 2});
-      if (started) handles.push_back(*std::move(started));
-      return started.has_value();
+      const bool goes_on = started.has_value();
+      if (goes_on) handles.push_back(*std::move(started));
+      return goes_on;
     };
     demand(start(), "start");
     std::thread closes([&] { group.close(); });

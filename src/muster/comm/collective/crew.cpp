@@ -226,11 +226,14 @@ Result<void> Crew::send_data(const std::string& member, std::span<const std::byt
   return {};
 }
 
-Result<void> Crew::wait(Lock& lock, TimePoint deadline) {
+Result<void> Crew::wait(Lock& lock, TimePoint deadline, std::uint64_t carried) {
   const TimePoint until = std::min(deadline, std::chrono::steady_clock::now() + kLongestWait);
   if (ended_) return fail(*ended_);
   if (!receiving_) {
-    take_messages(lock, std::max(until - std::chrono::steady_clock::now(), Duration::zero()));
+    const bool taken =
+        take_messages(lock, std::max(until - std::chrono::steady_clock::now(), Duration::zero()));
+    const bool for_others = sinks_.size() > 1 || !sinks_.contains(carried);
+    if (taken && for_others) wake_background();
   } else {
     changed_.wait_until(lock, until);
   }
@@ -238,7 +241,7 @@ Result<void> Crew::wait(Lock& lock, TimePoint deadline) {
   return {};
 }
 
-Result<void> Crew::wait(Lock& lock, TimePoint deadline, Deadline& ask_at) {
+Result<void> Crew::wait(Lock& lock, TimePoint deadline, Deadline& ask_at, std::uint64_t carried) {
   const TimePoint time = std::chrono::steady_clock::now();
   if (!ask_at) ask_at = time + kAskEvery;
   if (options_.interrupted && time >= *ask_at) {
@@ -248,7 +251,7 @@ Result<void> Crew::wait(Lock& lock, TimePoint deadline, Deadline& ask_at) {
     if (stop) return fail(Errc::interrupted, fmt::format("'{}' was interrupted", self_));
     ask_at = std::chrono::steady_clock::now() + kAskEvery;
   }
-  return wait(lock, deadline);
+  return wait(lock, deadline, carried);
 }
 
 bool Crew::take_messages(Lock& lock, Timeout timeout) {
@@ -475,7 +478,7 @@ Duration Crew::progress() {
   for (const auto& [group, sink] : std::map(sinks_))
     if (sinks_.contains(group)) busy = sink->progress() || busy;
   if (!busy) return kLookEvery;
-  // Another thread waits for messages, and carries on what they are for.
+  // Another thread waits for messages, and says when there are some that it does not care for.
   if (receiving_) return kLookOften;
   take_messages(lock, kLookOften);
   return Duration::zero();

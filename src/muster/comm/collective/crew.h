@@ -144,10 +144,12 @@ class Crew : public std::enable_shared_from_this<Crew> {
   /// more. Without the lock.
   void flush();
   /// Lets messages in until something came, or the deadline. Unlocks meanwhile.
-  Result<void> wait(Lock& lock, TimePoint deadline);
+  Result<void> wait(Lock& lock, TimePoint deadline, std::uint64_t carried = kNoGroup);
   /// The same for a loop that may go on for long: ends with `Errc::interrupted` when the program
   /// wants to stop. `ask_at` belongs to the loop: when it is asked next, nothing at first.
-  Result<void> wait(Lock& lock, TimePoint deadline, Deadline& ask_at);
+  Result<void> wait(Lock& lock, TimePoint deadline, Deadline& ask_at,
+                    std::uint64_t carried = kNoGroup);
+  static constexpr std::uint64_t kNoGroup = 0;
   /// Wakes those that wait, to look again.
   void notify() { changed_.notify_all(); }
   /// There is something to carry on that nobody may be waiting for. Needs no lock.

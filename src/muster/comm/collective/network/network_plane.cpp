@@ -49,7 +49,7 @@ class NetworkPlane::Pending : public Handle::State, public std::enable_shared_fr
       plane_->progress();
       if (over_) return result_;
       if (now() >= deadline) return fail(overdue(*timeout));
-      if (auto ok = plane_->crew_->wait(lock, deadline, ask_at); !ok)
+      if (auto ok = plane_->crew_->wait(lock, deadline, ask_at, plane_->options_.id); !ok)
         return fail(ok.error().within(text()));
     }
   }

@@ -20,12 +20,12 @@ class Hold {
   }
   /// Not by the thread that holds it.
   void lock() {
-    for (int vain = 0; !try_lock(); ++vain) {
-      if (vain < kYields)
-        ::sched_yield();
-      else  // it is in a function of the program
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    for (int vain = 0; vain < kYields; ++vain) {
+      if (try_lock()) return;
+      ::sched_yield();
     }
+    // It is in a function of the program.
+    while (!try_lock()) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   void unlock() { holder_.store({}, std::memory_order_release); }
   /// By this thread: it is inside of what it does with the lock, in a function of the program.
