@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -43,11 +44,13 @@ std::string prefix(unsigned rank, unsigned ranks, bool colour) {
   return colour ? fmt::format("\033[{}m{}\033[0m", 31 + rank % kColours, text) : text;
 }
 
+// And as much may be done with both.
 bool are_same_file(int one, int other) {
   struct stat first{};
   struct stat second{};
   return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino &&
+         (::fcntl(one, F_GETFL) & O_ACCMODE) == (::fcntl(other, F_GETFL) & O_ACCMODE);
 }
 
 // Writes what the ranks print: whole lines behind the number of the rank, or bytes as they come.
@@ -129,13 +132,14 @@ int run(Options& options, const Io& io) {
   const auto print = [&](unsigned rank, RankStream stream, std::string_view piece) {
     printer.take(rank, stream, piece);
   };
-  const auto conclude = [&](const cluster::RankRunResult& result) {
-    if (result.failed_rank)
-      printer.say(fmt::format("rank {} of {}: {}", *result.failed_rank, options.run.ranks,
-                              result.record.description()));
+  const auto conclude = [&](const Result<cluster::RankRunResult>& result) {
+    if (!result)
+      printer.say(result.error().message());
+    else if (result->failed_rank)
+      printer.say(fmt::format("rank {} of {}: {}", *result->failed_rank, options.run.ranks,
+                              result->record.description()));
   };
   const auto result = cluster::run_ranks(options.run, print, printer.queues(), conclude);
-  if (!result) printer.say(result.error().message());
   const bool arrived = printer.finish();
   if (!result) return kFailed;
   return result->exit_code == 0 && !arrived ? kFailed : result->exit_code;

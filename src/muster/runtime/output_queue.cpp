@@ -5,36 +5,38 @@
 #include <climits>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace muster {
 namespace {
 
-bool is_file(int fd) {
+mode_t kind_of(int fd) {
   struct stat status{};
-  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  return ::fstat(fd, &status) == 0 ? status.st_mode & S_IFMT : 0;
 }
 
-// Nothing where that is not possible: of sockets, and terminals of other users.
+// To open another file once more, or this one for writing, could give what was not given.
+bool may_be_opened_again(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) return false;
+  int number = 0;
+  const bool is_master = ::ioctl(fd, TIOCGPTN, &number) == 0;  // that would be another terminal
+  return kind_of(fd) == S_IFIFO || (::isatty(fd) == 1 && !is_master);
+}
+
+// Nothing where that is not possible, as with terminals of other users.
 FileDescriptor opened_again(int fd) {
+  if (!may_be_opened_again(fd)) return {};
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   return FileDescriptor(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
 }
 
-// Else to open it once more could give what was not given.
-bool is_for_writing(int fd) {
-  const int flags = ::fcntl(fd, F_GETFL);
-  return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
-}
-
 }  // namespace
 
-OutputQueue::OutputQueue(int fd) : fd_(fd) {
-  if (is_file(fd) || !is_for_writing(fd)) return;
-  own_ = opened_again(fd);
-  waits_ = !own_;
-}
+OutputQueue::OutputQueue(int fd)
+    : fd_(fd), own_(opened_again(fd)), waits_(!own_ && kind_of(fd) != S_IFREG) {}
 
 void OutputQueue::add(std::string_view text) {
   if (error_number_ == 0) text_ += text;

@@ -16,7 +16,7 @@ namespace muster {
 class OutputQueue {
  public:
   /// Who produces text should wait while so much is there.
-  static constexpr std::size_t kFull = std::size_t{1} << 20;
+  static constexpr std::size_t kFull = std::size_t{256} << 10;
 
   explicit OutputQueue(int fd);
 
@@ -38,7 +38,7 @@ class OutputQueue {
 
   int fd_;
   FileDescriptor own_;  // of the same file, that does not wait
-  bool waits_ = false;  // what is written there may wait
+  bool waits_;          // what is written there may wait
   std::string text_;
   std::size_t written_ = 0;  // of the text
   int error_number_ = 0;

@@ -72,10 +72,8 @@ class Run {
     while (running_ > 0) {
       step();
       if (deadline_ && SteadyClock().now() >= *deadline_) end();
-      // Beginning with another each time, so that none fills the queue alone.
-      const std::size_t first = turn_++;
-      for (std::size_t i = 0; i < ranks_.size(); ++i)
-        look(static_cast<unsigned>((first + i) % ranks_.size()));
+      look_who_ended();
+      take_turns();
     }
     for (unsigned rank = 0; rank < ranks_.size(); ++rank) {
       close(rank, RankStream::out, ranks_[rank].process.output());
@@ -87,9 +85,11 @@ class Run {
   // Whoever reads may take their time, unless this process was told to leave.
   void finish_writing() {
     Deadline until;
+    int heard = 0;
     while (is_writing()) {
-      if (leaves_ && !until) until = SteadyClock().now() + options_.grace;
-      if (until && SteadyClock().now() >= *until) return;
+      if (until && (leaves_ > heard || SteadyClock().now() >= *until)) return;
+      if (leaves_ > 0 && !until) until = SteadyClock().now() + options_.grace;
+      heard = leaves_;
       deadline_ = until;
       step();
     }
@@ -160,8 +160,7 @@ class Run {
   }
 
   void pass_on(int number) {
-    leaves_ =
-        leaves_ || number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+    if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT) ++leaves_;
     if (number == SIGTERM || (number == SIGINT && interrupted_)) return end();
     for (const Rank& rank : ranks_) {
       if (!rank.ended) rank.process.signal(number);
@@ -176,28 +175,42 @@ class Run {
     deadline_ = earlier(deadline_, SteadyClock().now() + options_.grace);
   }
 
-  void look(unsigned number) {
-    Rank& rank = ranks_[number];
-    // Before the last look at what it printed: it may print as long as it runs.
-    const auto record = rank.ended ? std::nullopt : rank.process.try_end();
-    const bool ends = record.has_value();
-    for (int pieces = 0; pieces < (ends ? kMostPieces : 1); ++pieces) {
-      const bool more_out = take_piece(number, RankStream::out, rank.process.output(), ends);
-      const bool more_err = take_piece(number, RankStream::err, rank.process.errors(), ends);
-      if (!more_out && !more_err) break;
+  void look_who_ended() {
+    for (unsigned number = 0; number < ranks_.size(); ++number) {
+      Rank& rank = ranks_[number];
+      const auto record = rank.ended ? std::nullopt : rank.process.try_end();
+      if (!record) continue;
+      rank.ended = true;
+      --running_;
+      // It may have printed as long as it ran. All that is kept, however full the queue is.
+      for (const RankStream stream : {RankStream::out, RankStream::err})
+        for (int pieces = 0; pieces < kMostPieces && take_piece(number, stream); ++pieces) continue;
+      if (record->status.success() || result_.failed_rank) continue;
+      result_ = {
+          .exit_code = record->status.shell_code(), .failed_rank = number, .record = *record};
+      // After a signal that ends programs, ranks fail one after the other, and each has its time.
+      if (!told_to_end_ && !options_.keep_going) end();
     }
-    if (!record) return;
-    rank.ended = true;
-    --running_;
-    if (record->status.success() || result_.failed_rank) return;
-    result_ = {.exit_code = record->status.shell_code(), .failed_rank = number, .record = *record};
-    // After a signal that ends programs, ranks fail one after the other, and each has its time.
-    if (!told_to_end_ && !options_.keep_going) end();
   }
 
-  // Whether there was something to read. What is `last` is taken even where it has to be kept.
-  bool take_piece(unsigned number, RankStream stream, FileDescriptor& from, bool last) {
-    if (!from || (!last && is_full(stream))) return false;
+  // A piece of each stream of each rank, beginning behind the last that gave one: a queue that has
+  // room for one piece only is not filled by the same rank every time.
+  void take_turns() {
+    const std::size_t streams = 2 * ranks_.size();
+    std::size_t next = turn_;
+    for (std::size_t i = 0; i < streams; ++i) {
+      const std::size_t at = (turn_ + i) % streams;
+      const RankStream stream = at % 2 == 0 ? RankStream::out : RankStream::err;
+      if (!is_full(stream) && take_piece(static_cast<unsigned>(at / 2), stream)) next = at + 1;
+    }
+    turn_ = next;
+  }
+
+  // Whether there was something to read.
+  bool take_piece(unsigned number, RankStream stream) {
+    RankProcess& process = ranks_[number].process;
+    FileDescriptor& from = stream == RankStream::out ? process.output() : process.errors();
+    if (!from) return false;
     std::array<char, 65536> piece;
     const ssize_t count = ::read(from.get(), piece.data(), piece.size());
     if (count < 0) return errno == EINTR;
@@ -223,12 +236,12 @@ class Run {
   FileDescriptor watch_;  // its end ends all ranks
   std::vector<Rank> ranks_;
   std::size_t running_ = 0;
-  std::size_t turn_ = 0;
+  std::size_t turn_ = 0;  // the stream that is looked at first
   std::vector<pollfd> slots_;
   Deadline deadline_;
   bool interrupted_ = false;
   bool told_to_end_ = false;
-  bool leaves_ = false;  // by a signal to this process
+  int leaves_ = 0;  // signals that end programs, to this process
   RankRunResult result_;
 };
 
@@ -236,7 +249,7 @@ class Run {
 
 Result<RankRunResult> run_ranks(const RankRunOptions& options, const RankOutput& output,
                                 std::span<OutputQueue> queues,
-                                const std::function<void(const RankRunResult&)>& ended) {
+                                const std::function<void(const Result<RankRunResult>&)>& ended) {
   allow_many_descriptors();
   auto signals = SignalReader::open(not_ignored(
       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGCONT}));
@@ -244,10 +257,10 @@ Result<RankRunResult> run_ranks(const RankRunOptions& options, const RankOutput&
   Run run(options, output, queues, std::move(*signals));
   const auto started = run.start();
   if (!started) run.end();
-  const RankRunResult result = run.live();
-  if (started && ended) ended(result);
+  Result<RankRunResult> result = run.live();
+  if (!started) result = fail(started.error());
+  if (ended) ended(result);
   run.finish_writing();
-  if (!started) return fail(started.error());
   return result;
 }
 

@@ -46,9 +46,9 @@ struct RankRunResult {
 /// Writes what `output` puts into `queues`, too: one for both streams, or one for each. What ranks
 /// print waits while its queue is full. When all have ended, `ended` may add the last words.
 /// Returns once the queues are empty, or, after a signal that ends programs, when `grace` is over
-/// as well.
+/// as well, and at once after another.
 [[nodiscard]] Result<RankRunResult> run_ranks(
     const RankRunOptions& options, const RankOutput& output, std::span<OutputQueue> queues = {},
-    const std::function<void(const RankRunResult&)>& ended = {});
+    const std::function<void(const Result<RankRunResult>&)>& ended = {});
 
 }  // namespace muster::cluster

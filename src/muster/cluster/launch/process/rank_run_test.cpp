@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -17,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "muster/base/clock.h"
+#include "muster/runtime/fd.h"
 #include "muster/runtime/process_life.h"
 #include "tests/support/child.h"
 #include "tests/support/temp_dir.h"
@@ -147,66 +149,103 @@ TEST(RankRun, LosesNoOutputWhenItIsWrittenSlowly) {
   }
 }
 
-// A run in a process of its own, which writes to a pipe. The first rank prints without end.
+// A run in a process of its own, which writes all streams to one pipe. The first rank prints
+// without end.
 class RunIntoPipe : public testing::Test {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(::pipe2(ends_.data(), O_CLOEXEC), 0);
-    run_ = std::make_unique<test::Child>([this] {
+  void start(milliseconds grace, const std::string& first = "exec yes") {
+    std::array<int, 2> ends{-1, -1};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    const FileDescriptor out(ends[1]);
+    in_ = FileDescriptor(ends[0]);
+    const std::string script = "echo $$ > " + file("$MUSTER_RANK") +
+                               "; [ $MUSTER_RANK = 0 ] && { " + first +
+                               "; }; sleep 0.2; echo here; exec sleep 100";
+    run_ = std::make_unique<test::Child>([&] {
       for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
-      ::close(ends_[0]);
+      in_.reset();
       std::vector<OutputQueue> queues;
-      queues.emplace_back(ends_[1]);
+      queues.emplace_back(out.get());
       const auto result = run_ranks(
-          {.ranks = 2,
-           .command =
-               {"/bin/sh", "-c",
-                "echo $$ > " + file("$MUSTER_RANK") +
-                    "; [ $MUSTER_RANK = 0 ] && exec yes; sleep 0.2; echo here; exec sleep 100"},
-           .grace = milliseconds(200)},
+          {.ranks = 2, .command = {"/bin/sh", "-c", script}, .grace = grace},
           [&](unsigned, RankStream, std::string_view piece) { queues.front().add(piece); }, queues,
-          [&](const RankRunResult&) { queues.front().add("the end"); });
+          [&](const Result<RankRunResult>&) { queues.front().add("the end"); });
       ::_exit(result ? result->exit_code : 1);
     });
-  }
-  void TearDown() override {
-    for (const int end : ends_) ::close(end);
   }
   [[nodiscard]] std::string file(const std::string& name) const {
     return (folder_.path() / name).string();
   }
+  // Until the first rank waits for a reader.
+  void await_full() const {
+    const TimePoint deadline = SteadyClock().now() + seconds(10);
+    int bytes = 0;
+    while (bytes < 65536 && SteadyClock().now() < deadline) {
+      ASSERT_EQ(::ioctl(in_.get(), FIONREAD, &bytes), 0);
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    EXPECT_EQ(bytes, 65536);
+  }
+  // A little, and slowly. Nothing when the run has ended.
   [[nodiscard]] std::string read() const {
-    std::string text(65536, '\0');
-    const ssize_t count = ::read(ends_[0], text.data(), text.size());
+    std::this_thread::sleep_for(milliseconds(1));
+    std::string text(4096, '\0');
+    const ssize_t count = ::read(in_.get(), text.data(), text.size());
     text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
     return text;
   }
+  // Whether it comes while there is much else to read.
+  [[nodiscard]] bool reads(const std::string& word) const {
+    const TimePoint deadline = SteadyClock().now() + seconds(20);
+    std::string text;
+    for (std::string more = read(); !more.empty() && SteadyClock().now() < deadline;
+         more = read()) {
+      text = text.substr(text.size() - std::min(text.size(), word.size())) + more;
+      if (text.find(word) != std::string::npos) return true;
+    }
+    return false;
+  }
 
   test::TempDir folder_;
-  std::array<int, 2> ends_{-1, -1};
+  FileDescriptor in_;
   std::unique_ptr<test::Child> run_;
 };
 
 TEST_F(RunIntoPipe, HearsSignalsWhileNobodyReads) {
+  start(milliseconds(200));
   const std::array pids{await_pid(file("0")), await_pid(file("1"))};
-  EXPECT_TRUE(becomes(run_->pid(), 'S'));
+  await_full();
   run_->signal(SIGTERM);
   EXPECT_EQ(run_->wait(), 128 + SIGTERM);
   EXPECT_TRUE(std::ranges::all_of(pids, goes_away));
 }
 
+TEST_F(RunIntoPipe, LeavesAtOnceWhenItIsToldTwice) {
+  start(seconds(100));
+  const std::array pids{await_pid(file("0")), await_pid(file("1"))};
+  await_full();
+  run_->signal(SIGTERM);
+  EXPECT_TRUE(std::ranges::all_of(pids, goes_away));
+  EXPECT_FALSE(run_->ended());
+  run_->signal(SIGTERM);
+  EXPECT_EQ(run_->wait(), 128 + SIGTERM);
+}
+
 TEST_F(RunIntoPipe, GivesEachRankItsTurnBesideOneThatPrintsWithoutEnd) {
-  const TimePoint deadline = SteadyClock().now() + seconds(20);
-  while (read().find("here") == std::string::npos) ASSERT_LT(SteadyClock().now(), deadline);
+  start(milliseconds(200));
+  EXPECT_TRUE(reads("here"));
+}
+
+TEST_F(RunIntoPipe, GivesErrorsTheirTurnBesideWhatTheirRankPrintsWithoutEnd) {
+  start(milliseconds(200), "(sleep 0.2; echo error >&2; exec sleep 100) & exec yes");
+  EXPECT_TRUE(reads("error"));
 }
 
 TEST_F(RunIntoPipe, WritesWhatWasPrintedAndTheLastWordsToWhoReadsLate) {
-  std::string all = read();
-  EXPECT_TRUE(all.starts_with("y\ny\n"));
+  start(seconds(100));
+  EXPECT_TRUE(reads("y\ny\n"));
   run_->signal(SIGTERM);
-  ::close(std::exchange(ends_[1], -1));
-  for (std::string text = read(); !text.empty(); text = read()) all += text;
-  EXPECT_TRUE(all.ends_with("the end"));
+  EXPECT_TRUE(reads("the end"));
   EXPECT_EQ(run_->wait(), 128 + SIGTERM);
 }
 
