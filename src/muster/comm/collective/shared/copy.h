@@ -141,6 +141,7 @@ inline void copy_out(std::byte* into, const std::byte* from, std::size_t bytes, 
 /// `copy_in`, and `copy_out` to `own`, of the same bytes.
 inline void copy_in_and_out(std::byte* into, std::byte* own, const std::byte* from,
                             std::size_t bytes, std::size_t whole, bool past_cache) {
+  if (bytes == 0) return;
   if (past_cache && own != from) {
     const std::size_t ahead_to = bytes + kPage;  // as copy_in does
     const bool aligned = reinterpret_cast<std::uintptr_t>(own) % kStreamAlign == 0;
